@@ -1,0 +1,73 @@
+package clock
+
+import "time"
+
+// Host is one machine's share of a Loop: a Clock whose events stand still
+// while the machine is paused (a stopped process) and vanish when it is killed.
+// All of it belongs to events.
+type Host struct {
+	loop   *Loop
+	epoch  uint64 // of life: events of an earlier one never run
+	paused bool
+	held   []func()
+}
+
+// NewHost returns a running machine on the loop.
+func NewHost(l *Loop) *Host { return &Host{loop: l} }
+
+// Now implements Clock.
+func (h *Host) Now() time.Time { return h.loop.Now() }
+
+// After implements Clock: what falls due while the host is paused runs, in
+// order, when it is resumed.
+func (h *Host) After(d time.Duration, f func()) *Timer {
+	epoch := h.epoch
+	t := h.loop.After(d, nil)
+	t.f = func() {
+		if h.epoch == epoch {
+			h.Run(func() {
+				if !t.stopped {
+					f()
+				}
+			})
+		}
+	}
+	return t
+}
+
+// Run runs f now, or when the host is resumed if it is paused.
+func (h *Host) Run(f func()) {
+	if h.paused {
+		h.held = append(h.held, f)
+		return
+	}
+	f()
+}
+
+// Paused says whether the host stands still.
+func (h *Host) Paused() bool { return h.paused }
+
+// Pause makes the host stand still.
+func (h *Host) Pause() { h.paused = true }
+
+// Resume runs what was held back, in order, and lets time go on.
+func (h *Host) Resume() {
+	h.paused = false
+	held := h.held
+	h.held = nil
+	for i, f := range held {
+		if h.paused {
+			h.held = append(h.held, held[i:]...)
+			return
+		}
+		f()
+	}
+}
+
+// Kill forgets every event and everything held back; a later life starts
+// empty and running.
+func (h *Host) Kill() {
+	h.epoch++
+	h.held = nil
+	h.paused = false
+}
