@@ -1,0 +1,110 @@
+package group
+
+import (
+	"iter"
+	"time"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+)
+
+// Record is one record of a batch; a nil Value is a tombstone.
+type Record struct {
+	Key   []byte
+	Value []byte
+}
+
+// Batch is what one append writes.
+type Batch struct {
+	// Producer is set for the offsets of a transaction, whose batch is
+	// transactional; otherwise its id is NoProducerID.
+	Producer kafka.Producer
+	Records  []Record
+	// Timeout bounds the wait for replication (offsets.commit.timeout.ms).
+	Timeout time.Duration
+}
+
+// Marker ends a transaction on one partition of __consumer_offsets.
+type Marker struct {
+	Producer         kafka.Producer
+	Commit           bool // COMMIT, otherwise ABORT
+	CoordinatorEpoch kafka.CoordinatorEpoch
+	// TransactionVersion is 2 for a marker that the log checks strictly (rule
+	// C7), otherwise 0.
+	TransactionVersion int16
+	// Timeout bounds the wait for replication.
+	Timeout time.Duration
+}
+
+// Entry is one record as a log holds it: an offset record, a group's record,
+// or an end marker.
+type Entry struct {
+	Offset   kafka.Offset
+	Producer kafka.Producer // of a transactional record or marker, else NoProducerID
+	Marker   bool
+	Commit   bool // of a marker
+	Record        // of a record that is no marker
+}
+
+// Log is the part of this broker's logs that the coordinator needs. Appends go
+// with acks=-1. An implementation must never run a callback after the broker
+// was killed.
+type Log interface {
+	// Append appends one batch to a partition of __consumer_offsets that this
+	// broker leads and returns the offset of its first record, or the log's error
+	// (for example NOT_ENOUGH_REPLICAS) if nothing was appended. After an append,
+	// done is invoked once, in a later event or before Append returns: with nil
+	// when the high watermark has passed the batch, else with the error
+	// (REQUEST_TIMED_OUT, NOT_LEADER_OR_FOLLOWER); done is not invoked when Append
+	// returns an error.
+	Append(partition int32, b Batch, done func(error)) (kafka.Offset, error)
+	// AppendMarker appends an end marker in the same way.
+	AppendMarker(partition int32, m Marker, done func(error)) (kafka.Offset, error)
+	// HighWatermark is the partition's high watermark as this leader has it.
+	HighWatermark(partition int32) kafka.Offset
+	// Entries yields what a partition's local log holds, from its start to its
+	// end, in order.
+	Entries(partition int32) iter.Seq[Entry]
+}
+
+// VerifyMode says what a TxnOffsetCommit's version lets the coordinator of the
+// transaction do with the partition of __consumer_offsets (rule G10).
+type VerifyMode int8
+
+// The modes, by Kafka's names.
+const (
+	// DefaultError verifies; a partition outside the transaction is answered
+	// with INVALID_TXN_STATE (TxnOffsetCommit up to v3).
+	DefaultError VerifyMode = iota
+	// GenericErrorSupported verifies; the answer is TRANSACTION_ABORTABLE (v4).
+	GenericErrorSupported
+	// AddPartition adds the partition to the transaction (v5).
+	AddPartition
+)
+
+// Verification asks the coordinator of a transaction about one partition.
+type Verification struct {
+	TransactionalID string
+	Producer        kafka.Producer
+	Partition       kafka.TopicPartition
+	Mode            VerifyMode
+}
+
+// Verifier asks the transaction coordinator. done is invoked once, in a later
+// event or before Verify returns, with that coordinator's answer: nil,
+// TRANSACTION_ABORTABLE when the partition is not in the transaction, or the
+// errors of AddPartitionsToTxn. An implementation answers nil at once for a
+// verification that partition verification being off makes superfluous (modes
+// other than AddPartition), or because the partition already has the
+// transaction open.
+type Verifier interface {
+	Verify(v Verification, done func(error))
+}
+
+// Environment is all that a coordinator needs from elsewhere.
+type Environment struct {
+	Log      Log
+	Verifier Verifier
+	// NewMemberID returns a UUID in Kafka's text form, from the cluster's seed;
+	// member ids are made of it.
+	NewMemberID func() string
+}
