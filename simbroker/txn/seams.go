@@ -2,6 +2,7 @@ package txn
 
 import (
 	"iter"
+	"time"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -16,11 +17,12 @@ type Record struct {
 // An implementation must never run a callback after the broker was killed.
 type Log interface {
 	// Append appends one batch to a partition of __transaction_state that this
-	// broker leads, with acks=-1. done is invoked once, before Append returns or
+	// broker leads, with acks=-1; timeout bounds the wait for replication (Kafka
+	// takes the transaction's own timeout). done is invoked once, before Append returns or
 	// later: with nil when the high watermark has passed the batch, else with the
 	// error of the log (for example NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT,
 	// NOT_LEADER_OR_FOLLOWER). A timed-out batch may still become replicated.
-	Append(partition int32, records []Record, done func(error))
+	Append(partition int32, records []Record, timeout time.Duration, done func(error))
 	// Records yields what a partition's local log holds, from its start to its
 	// end, in order.
 	Records(partition int32) iter.Seq[Record]
