@@ -1,0 +1,67 @@
+package collector
+
+import (
+	"fmt"
+	"time"
+)
+
+// Options says how a cluster is swept. The zero value of each field stands for
+// its default.
+type Options struct {
+	// Period is the time from the beginning of one sweep to that of the next;
+	// default 10 s.
+	Period time.Duration
+
+	// Jitter is by how much of the period a sweep may begin early or late, so
+	// that sweeps do not beat in step with commit intervals; 0 to 0.25,
+	// default 0.1. Negative means none.
+	Jitter float64
+
+	// Deadline ends a sweep that has not ended by itself; default three
+	// quarters of the period, so that a sweep is over when the next is due.
+	Deadline time.Duration
+
+	// BrokerTimeout is how long one request may take; default a tenth of the
+	// period, at least 250 ms and at most 2 s. A broker that does not answer
+	// within it makes that one sweep late by as much, and no other: see
+	// Sweeper.
+	BrokerTimeout time.Duration
+
+	// Disabled switches collectors off: their series are left out, and their
+	// requests too unless another collector needs them.
+	Disabled []Collector
+
+	// Observer is told what the sweeps do; default Unobserved.
+	Observer Observer
+
+	// Now is the clock by which samples are dated; default time.Now.
+	Now func() time.Time
+
+	// Random returns numbers in [0, 1) for the jitter; default that of
+	// math/rand/v2.
+	Random func() float64
+
+	// Serial asks brokers one after the other, in the order of their ids, on
+	// the goroutine that sweeps: for clusters in the same process whose
+	// histories must replay exactly.
+	Serial bool
+}
+
+// Validate says in one line what is wrong with the options; nil if nothing is.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	switch {
+	case o.Period <= 0:
+		return fmt.Errorf("period %v is not positive", o.Period)
+	case o.Jitter > 0.25:
+		return fmt.Errorf("jitter %v is above 0.25", o.Jitter)
+	case o.Deadline <= 0 || o.Deadline > o.Period:
+		return fmt.Errorf("deadline %v is not between 0 and the period %v", o.Deadline, o.Period)
+	case o.BrokerTimeout <= 0 || o.BrokerTimeout > o.Deadline:
+		return fmt.Errorf("broker timeout %v is not between 0 and the deadline %v", o.BrokerTimeout, o.Deadline)
+	}
+	return nil
+}
+
+// withDefaults fills in what was left zero.
+func (o Options) withDefaults() Options { return o }

@@ -1,0 +1,169 @@
+package lag
+
+import "time"
+
+// Sample is what one sweep read from one cluster, and no more: what was not
+// read is absent, with the reason in Missed. A Tracker keeps nothing of a
+// sample but its numbers; it never changes one.
+type Sample struct {
+	// Started is when the sweep began, Ended when it had read all it would.
+	Started, Ended time.Time
+
+	// Cluster is known when the sweep's Metadata request was answered. When it
+	// was not, Topics and Groups are empty, which says nothing about what
+	// exists, and Failure says why.
+	Cluster Optional[Cluster]
+
+	// Topics holds every topic that Metadata listed, by name, in order.
+	Topics []Topic
+
+	// Groups holds every group that was listed, by name, in order.
+	Groups []Group
+
+	// GroupsListed says that every broker listed its groups, so that a group
+	// which is not in Groups does not exist.
+	GroupsListed bool
+
+	// Missed counts what should have been read and was not.
+	Missed []Miss
+
+	// Failure is why the sweep could read nothing at all; empty otherwise.
+	Failure string
+}
+
+// Cluster is the cluster as Metadata describes it.
+type Cluster struct {
+	ID         string
+	Controller BrokerID // NoBroker where unknown
+	Brokers    []Broker // by id
+}
+
+// Broker is one broker of the cluster.
+type Broker struct {
+	ID   BrokerID
+	Host string
+	Port int32
+	Rack string
+}
+
+// Topic is one topic as Metadata and ListOffsets describe it.
+type Topic struct {
+	Name     string
+	ID       TopicID
+	Internal bool
+
+	// Unreadable says that Metadata answered an error in place of the topic's
+	// partitions, so that Partitions says nothing about which exist.
+	Unreadable bool
+
+	// Partitions is ordered by number.
+	Partitions []Partition
+}
+
+// Partition is one partition of a sample.
+type Partition struct {
+	Number      int32
+	Leader      BrokerID // NoBroker: no leader
+	LeaderEpoch LeaderEpoch
+	Replicas    int
+	InSync      int
+
+	// The four offsets, read in this order (measurements.md 2): log start and
+	// commits, high watermark, last stable offset, log end offset. All were
+	// answered by the same leader in the same leader epoch, but for the log
+	// start, which may come from the leader before.
+	LogStart, HighWatermark, LastStable, LogEnd Reading
+}
+
+// Group is one group of a sample.
+type Group struct {
+	Name         string
+	Type         GroupType
+	ProtocolType string // "consumer", "connect", "" for groups that only commit
+	Coordinator  BrokerID
+	State        string // in Kafka's words; empty where unknown
+
+	// Members is known when the group was described.
+	Members Optional[int]
+
+	// AssignedTopics are the topics of which members are assigned partitions,
+	// in order. It is known when the group was described; it is known and
+	// empty for groups whose protocol does not assign partitions.
+	AssignedTopics Optional[[]string]
+
+	// CommitsRead says that the group's committed offsets were read.
+	CommitsRead bool
+
+	// Commits holds the group's commits, by topic, in order.
+	Commits []TopicCommits
+}
+
+// GroupType is the kind of protocol that a group speaks, in Kafka's words.
+type GroupType string
+
+// The group types of Kafka 4.
+const (
+	Classic       GroupType = "classic"
+	ConsumerGroup GroupType = "consumer" // KIP-848
+	ShareGroup    GroupType = "share"    // KIP-932; has no commits
+	StreamsGroup  GroupType = "streams"  // KIP-1071
+	UnknownGroup  GroupType = ""         // the broker does not tell (before ListGroups v5)
+)
+
+// TopicCommits holds the commits of one group on one topic.
+type TopicCommits struct {
+	Topic      string
+	Partitions []Commit // by partition
+}
+
+// Commit is one committed offset. A partition whose offset could not be read
+// has an unknown one; a partition without a commit has no Commit.
+type Commit struct {
+	Partition int32
+	Offset    Optional[Offset]
+}
+
+// Miss counts things of one kind that a sweep should have read and did not.
+// A broker that fails is one miss, whatever the number of its partitions.
+type Miss struct {
+	Kind    MissKind
+	Subject string // "broker 2", "topic orders", "group billing"
+	Count   int
+	Detail  string // for people: an error's text; may be empty
+}
+
+// MissKind is why something could not be read: a closed list, each with its
+// remedy in the documentation.
+type MissKind string
+
+// The kinds of misses.
+const (
+	// MissUnreachable: the broker refused the connection, or it broke.
+	MissUnreachable MissKind = "unreachable"
+	// MissTimeout: the broker did not answer in time.
+	MissTimeout MissKind = "timeout"
+	// MissSuspended: the broker did not answer in the sweeps before and has
+	// not answered this sweep's first request yet; nothing waited for it.
+	MissSuspended MissKind = "suspended"
+	// MissNoLeader: the partition has no leader.
+	MissNoLeader MissKind = "no_leader"
+	// MissLeaderChanged: the partition's leader changed in the sweep, and the
+	// new one could not be asked within it.
+	MissLeaderChanged MissKind = "leader_changed"
+	// MissOffsetNotAvailable: a new leader does not know its high watermark
+	// yet (KIP-207).
+	MissOffsetNotAvailable MissKind = "offset_not_available"
+	// MissInconsistent: the offsets read contradict each other, as the log was
+	// truncated, deleted or re-created between the reads.
+	MissInconsistent MissKind = "inconsistent"
+	// MissNoCoordinator: the group's coordinator is loading, moved, or none.
+	MissNoCoordinator MissKind = "no_coordinator"
+	// MissUnauthorized: the principal lacks a right.
+	MissUnauthorized MissKind = "unauthorized"
+	// MissAPIMissing: the broker does not speak the API in a version that will do.
+	MissAPIMissing MissKind = "api_missing"
+	// MissDeadline: the sweep's deadline or its budget of requests was used up.
+	MissDeadline MissKind = "deadline"
+	// MissOther: any other error; Detail names it.
+	MissOther MissKind = "other"
+)

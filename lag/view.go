@@ -1,0 +1,143 @@
+package lag
+
+import "time"
+
+// View is what there is to say after a sweep. It is immutable: renderers share
+// it without locks. All durations are as of the sweep; a renderer does not
+// extrapolate.
+type View struct {
+	// Started and Ended are the sweep's; Period is the tracker's.
+	Started, Ended time.Time
+	Period         time.Duration
+
+	// Cluster is known when the sweep's Metadata request was answered.
+	Cluster Optional[Cluster]
+
+	Topics []TopicView // by name
+	Groups []GroupView // by name
+
+	// Missed counts what the sweep should have read and did not. It is empty
+	// after a complete sweep.
+	Missed []Miss
+
+	// Failure is why the sweep could read nothing at all; empty otherwise.
+	Failure string
+}
+
+// Expired says whether the view is too old to be shown at a time: no sweep has
+// ended for three periods (measurements.md 2, Freshness).
+func (v *View) Expired(now time.Time) bool { return now.Sub(v.Ended) > 3*v.Period }
+
+// Complete says whether the sweep read everything that it should have read.
+func (v *View) Complete() bool { return v.Failure == "" && len(v.Missed) == 0 }
+
+// TopicView is one topic of a view.
+type TopicView struct {
+	Name       string
+	ID         TopicID
+	Internal   bool
+	Partitions []PartitionView // by number
+}
+
+// PartitionView is one partition of a view. Always
+// LogStart ≤ LastStable ≤ HighWatermark ≤ LogEnd, as far as they are known.
+type PartitionView struct {
+	Number   int32
+	Leader   BrokerID // NoBroker: no leader
+	Replicas int
+	InSync   int
+
+	// The four offsets; LastStable is known only with HighWatermark.
+	LogStart, LastStable, HighWatermark, LogEnd Optional[Offset]
+
+	// Below, BelowFor, ObservedFor and StalledFor have a meaning only where
+	// LastStable is known (measurements.md 4).
+	//
+	// Below says that the sweep proved LastStable < HighWatermark.
+	Below bool
+	// BelowFor is the length of all intervals between two sweeps that began
+	// below, since the tracker first saw the partition.
+	BelowFor time.Duration
+	// ObservedFor is the length of all intervals that were judged.
+	ObservedFor time.Duration
+	// StalledFor is how long this last stable offset has been seen below the
+	// high watermark; 0 when it is not.
+	StalledFor time.Duration
+
+	// Regressions counts how often each offset went back in a partition that
+	// stayed the same.
+	Regressions Regressions
+}
+
+// Unstable is HighWatermark − LastStable: written and replicated, unreadable
+// under read_committed until a transaction ends.
+func (p *PartitionView) Unstable() Optional[Count] { return distance(p.LastStable, p.HighWatermark) }
+
+// Unreplicated is LogEnd − HighWatermark: written, not replicated.
+func (p *PartitionView) Unreplicated() Optional[Count] { return distance(p.HighWatermark, p.LogEnd) }
+
+// distance is to − from where both are known.
+func distance(from, to Optional[Offset]) Optional[Count] {
+	if !from.known || !to.known {
+		return Optional[Count]{}
+	}
+	return Known(Count(to.value - from.value))
+}
+
+// Regressions counts, per offset, how often it went back.
+type Regressions struct {
+	LogStart, LastStable, HighWatermark, LogEnd uint64
+}
+
+// GroupView is one group of a view.
+type GroupView struct {
+	Name         string
+	Type         GroupType
+	ProtocolType string
+	Coordinator  BrokerID // NoBroker: not known
+	State        string   // in Kafka's words; empty where unknown
+	Members      Optional[int]
+
+	// Uncommitted counts the partitions without a commit among the topics on
+	// which the group has a commit or an assignment. It is known when commits
+	// and assignment are.
+	Uncommitted Optional[Count]
+
+	// Orphans counts the commits for partitions that do not exist. It is
+	// known when the commits are.
+	Orphans Optional[Count]
+
+	// Topics holds the topics on which the group has commits, by name.
+	Topics []GroupTopicView
+}
+
+// GroupTopicView is what a group has committed on one topic.
+type GroupTopicView struct {
+	Topic      string
+	Partitions []GroupPartitionView // those with a commit, by number
+
+	// LSOLag and HWMLag are the sums over Partitions. Each is known only when
+	// all its parts are.
+	LSOLag, HWMLag Optional[Count]
+}
+
+// GroupPartitionView is what a group has committed on one partition.
+type GroupPartitionView struct {
+	Partition int32
+
+	// Committed is unknown where the broker refused to tell this partition's.
+	Committed Optional[Offset]
+
+	// LSOLag is what a read_committed consumer can read and has not, HWMLag
+	// what a read_uncommitted one can: from max(Committed, LogStart) to either
+	// end, never negative (measurements.md 3).
+	LSOLag, HWMLag Optional[Count]
+
+	// Lost is how much was removed before the group read it: LogStart −
+	// Committed, or 0. Never part of a lag.
+	Lost Optional[Count]
+
+	// Ahead is Committed − HighWatermark, from the second consecutive sweep
+	// on that saw the commit above it; 0 before and otherwise.
+	Ahead Optional[Count]
+}
