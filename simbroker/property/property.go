@@ -6,12 +6,14 @@
 // with its source and its synonyms as DescribeConfigs shows them.
 //
 // A property that Kafka does not know is accepted, as Kafka accepts it, and
-// reported by Unknown. Many that Kafka knows change nothing in a simulator
+// reported by Known. Many that Kafka knows change nothing in a simulator
 // (num.io.threads, log.dirs); they are checked, kept and shown all the same, so
 // that one file serves a real broker and a simulated one.
 package property
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -82,14 +84,54 @@ type Definition struct {
 	Null bool
 	// Update says how a broker property is changed; unused for topics.
 	Update Update
-	// Min and Max bound a number, both inclusive; equal bounds bound nothing.
-	Min, Max float64
-	// Values are the legal words of a string, or of each element of a list;
-	// empty means any.
+	// Range bounds a number; the zero Range bounds nothing.
+	Range Range
+	// Values are the legal words, for a list those of each element; empty means
+	// any.
 	Values []string
-	// Inherits are the broker properties that a topic property falls back to,
-	// or the further names of a broker property, in order of precedence.
+	// Inherits are the broker properties whose value a topic or group property
+	// has unless it has one of its own, or the further names of a broker
+	// property, in order of precedence.
 	Inherits []string
+	// Internal properties are obeyed but not described unless they are set.
+	Internal bool
+}
+
+// Range is what a number may be, both ends included.
+type Range struct {
+	Low, High float64
+	bounded   bool
+}
+
+func atLeast(low float64) Range { return Range{Low: low, High: math.Inf(1), bounded: true} }
+
+func between(low, high float64) Range { return Range{Low: low, High: high, bounded: true} }
+
+func (r Range) contains(v float64) bool { return !r.bounded || r.Low <= v && v <= r.High }
+
+// String reads as in "must be at least 1".
+func (r Range) String() string {
+	switch {
+	case !r.bounded:
+		return "any number"
+	case math.IsInf(r.High, 1):
+		return fmt.Sprintf("at least %v", r.Low)
+	}
+	return fmt.Sprintf("between %v and %v", r.Low, r.High)
+}
+
+var index = map[Resource]map[string]*Definition{
+	Broker: byName(brokerProperties),
+	Topic:  byName(topicProperties),
+	Group:  byName(groupProperties),
+}
+
+func byName(table []Definition) map[string]*Definition {
+	m := make(map[string]*Definition, len(table))
+	for i := range table {
+		m[table[i].Name] = &table[i]
+	}
+	return m
 }
 
 // Lookup is the definition of a resource's property.
@@ -111,16 +153,16 @@ func Names(r Resource) []string {
 // Sensitive says whether a value must never be shown.
 func (d *Definition) Sensitive() bool { return d.Type == Password }
 
-// Unknown says whether Kafka has no broker property of this name. Listener and
-// plug-in prefixes count as known.
-func Unknown(name string) bool {
+// Known says whether Kafka has a broker property of this name. What starts with
+// the prefix of a listener or of a plug-in's own settings counts as known.
+func Known(name string) bool {
 	if _, ok := index[Broker][name]; ok {
-		return false
+		return true
 	}
-	for _, prefix := range []string{"listener.name.", "plugin.", "metric.", "metrics.", "ssl.", "sasl."} {
+	for _, prefix := range []string{"listener.name.", "sasl.", "ssl.", "remote.log.", "rsm.config.", "rlmm.config."} {
 		if strings.HasPrefix(name, prefix) {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
