@@ -4,55 +4,66 @@
 // kmsg, sockets and error codes.
 //
 // It promises what a client of Apache Kafka 4.3 sees at a socket: the ranges of
-// ApiVersions (rules J1 to J4), one request at a time and answers in order per
-// connection, the errors of a broker, its silences (Produce with null records,
-// rule A5) and its closed connections (unknown APIs, unsupported versions,
-// requests that cannot be decoded).
+// ApiVersions (rules J1 to J4), one request of a connection at a time and
+// answers in order, the errors of a broker, its silences (Produce with null
+// records, rule A5) and its closed connections (unknown APIs, unsupported
+// versions, requests that cannot be decoded).
 //
 // It leaves out fetch sessions (the session id is always 0, which clients take
-// as "none"), quotas (throttle times are always 0), SASL and TLS, and replicas'
-// own requests: the brokers of a cluster talk to each other without a socket.
+// as "none", rule D7), quotas (throttle times are always 0), SASL and TLS, and
+// the replicas' own requests: the brokers of a cluster talk to each other
+// without a socket.
 //
-//	TCP ── reader ──▶ decode ──┐                          ┌── writer ──▶ TCP
-//	                           ▼                          │ encode
-//	                      Loop.Post ──▶ Handle ──▶ room ──┘
-//	in-process call ───────────▲
+//	socket ─► reader: frame, decode ─► Loop.Post ─► Handle ─► rooms
+//	socket ◄─ writer: encode, frame ◄─────────────── reply ◄────┘
 package wire
 
 import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
+	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 )
 
 // Broker is one broker as its clients meet it: the rooms that answer them. The
-// fields belong to events of the loop and may be replaced by one (a restart
+// fields belong to events of the loop, one of which may replace them (a restart
 // that builds new rooms).
 type Broker struct {
 	// ID is the broker's node id.
 	ID kafka.BrokerID
-	// Loop runs the events of the cluster: requests that arrive at a socket are
-	// posted to it.
+	// Loop runs the events of the cluster; what arrives at a socket is posted to
+	// it.
 	Loop *clock.Loop
-	// Host is the machine of this broker: while it is paused, requests are read
+	// Host is the machine of the broker: while it is paused, requests are read
 	// and held back, unanswered.
 	Host *clock.Host
-	// Cluster answers for metadata, topics and configurations, as this broker
-	// sees them.
+
+	Txn     *txn.Coordinator
+	Groups  *group.Coordinator
 	Cluster Cluster
+
+	// Versions is what the broker offers. Nil stands for Kafka43.
+	Versions Versions
 	// Authorizer decides who may do what; nil allows everything, as a Kafka
 	// without authorizer.class.name does.
 	Authorizer Authorizer
+	// Intercept, if not nil, sees every request before its handler does. It must
+	// call one of handle and refuse, once, at once or in a later event; refuse
+	// answers with an error wherever the response has room for one. What it does
+	// not want to touch it handles.
+	Intercept func(conn ConnInfo, req kmsg.Request, handle func(), refuse func(error))
 }
 
 // ConnInfo says who makes a request.
 type ConnInfo struct {
-	// ClientID is the client.id of the request header; empty if it was null.
+	// ClientID is the client.id of the request's header; empty if it was null.
 	ClientID string
 	// ClientHost is the client's address as Kafka shows it in DescribeGroups:
 	// with a leading slash, without the port.
 	ClientHost string
-	// Principal names the user, in Kafka's form: User:ANONYMOUS where nobody
-	// logged in.
+	// Principal names the user in Kafka's form, User:alice.
 	Principal string
 }
 

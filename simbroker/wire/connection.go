@@ -1,0 +1,235 @@
+package wire
+
+import (
+	"bufio"
+	"net"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	// maxUnanswered is how many requests of a connection are read ahead of the
+	// answers that its client has taken: what a socket's buffer holds in Kafka,
+	// which reads a request when the one before is answered.
+	maxUnanswered = 32
+	// flushSize is how many bytes of answers are collected for one write.
+	flushSize = 64 << 10
+	// keptBuffer is the largest write buffer that is kept for the next answers.
+	keptBuffer = 1 << 20
+)
+
+// connection is one client's connection. Three parties work on it: a goroutine
+// reads and decodes, events of the loop handle one request at a time, and a
+// goroutine encodes and writes, so that a client that does not read holds up
+// nobody but itself.
+type connection struct {
+	server  *Server
+	socket  net.Conn
+	info    ConnInfo
+	slots   chan struct{} // one for each request that is read and unanswered
+	answers chan answer   // has room for all of them: events never block
+	closed  chan struct{}
+	once    sync.Once
+
+	// The rest belongs to events.
+	waiting  []request
+	busy     bool // a request is being handled
+	starting bool // next is on the stack
+}
+
+// answer is what the writer is given: a response; nothing, which frees the slot
+// of a request that gets no response; or the end of the connection.
+type answer struct {
+	correlationID int32
+	response      kmsg.Response
+	last          bool
+}
+
+func newConnection(s *Server, socket net.Conn) *connection {
+	c := &connection{
+		server:  s,
+		socket:  socket,
+		info:    ConnInfo{Principal: AnonymousPrincipal},
+		slots:   make(chan struct{}, maxUnanswered),
+		answers: make(chan answer, maxUnanswered+1),
+		closed:  make(chan struct{}),
+	}
+	if addr, ok := socket.RemoteAddr().(*net.TCPAddr); ok {
+		c.info.ClientHost = "/" + addr.IP.String()
+	}
+	return c
+}
+
+// close ends the connection; with reset, the client sees it reset rather than
+// closed.
+func (c *connection) close(reset bool) {
+	c.once.Do(func() {
+		if tcp, ok := c.socket.(*net.TCPConn); ok && reset {
+			tcp.SetLinger(0) // its failure leaves an ordinary close
+		}
+		close(c.closed)
+		c.socket.Close()
+	})
+}
+
+func (c *connection) isClosed() bool {
+	select {
+	case <-c.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// read posts the connection's requests in order, until it ends or sends what is
+// no request. The end is posted like a request: those before it are answered
+// first, as in Kafka, which does not read on before.
+func (c *connection) read() {
+	offered := c.server.Versions()
+	from := bufio.NewReaderSize(c.socket, flushSize)
+	for {
+		select {
+		case c.slots <- struct{}{}:
+		case <-c.closed:
+			return
+		}
+		req, err := readRequest(from, offered)
+		if err != nil {
+			c.post(c.end)
+			return
+		}
+		c.post(func() { c.arrive(req) })
+	}
+}
+
+func readRequest(from *bufio.Reader, offered Versions) (request, error) {
+	content, err := readFrame(from, maxRequestSize)
+	if err != nil {
+		return request{}, err
+	}
+	return decodeRequest(content, offered)
+}
+
+// post runs an event at the broker, when it is not paused.
+func (c *connection) post(event func()) {
+	broker := c.server.broker
+	broker.Loop.Post(func() { broker.Host.Run(event) })
+}
+
+// arrive handles a request, after those before it.
+func (c *connection) arrive(req request) {
+	c.waiting = append(c.waiting, req)
+	c.next()
+}
+
+// end closes the connection when everything before is answered.
+func (c *connection) end() { c.arrive(request{}) }
+
+// next handles waiting requests up to the first that is not answered at once.
+// Kafka does not begin with a request while another of the same connection is
+// unanswered.
+func (c *connection) next() {
+	if c.starting {
+		return
+	}
+	c.starting = true
+	for !c.busy && len(c.waiting) > 0 && !c.isClosed() {
+		req := c.waiting[0]
+		c.waiting = c.waiting[1:]
+		c.handle(req)
+	}
+	c.starting = false
+}
+
+func (c *connection) handle(req request) {
+	if req.body == nil {
+		c.hangUp()
+		return
+	}
+	c.busy = true
+	info := c.info
+	info.ClientID = req.clientID
+	c.server.handle(&call{
+		server: c.server,
+		conn:   info,
+		reply:  func(resp kmsg.Response) { c.reply(req, resp) },
+		hangUp: c.hangUp,
+	}, req.body)
+}
+
+// reply sends a response, or none if it is nil, and goes on to the next request.
+func (c *connection) reply(req request, resp kmsg.Response) {
+	host := c.server.broker.Host
+	if host.Paused() {
+		host.Run(func() { c.reply(req, resp) })
+		return
+	}
+	if c.isClosed() {
+		return
+	}
+	if !c.busy {
+		panic("wire: " + kmsg.NameForKey(req.body.Key()) + " was answered twice")
+	}
+	c.busy = false
+	c.answers <- answer{correlationID: req.correlationID, response: resp}
+	c.next()
+}
+
+// hangUp closes the connection when the answers so far are written; what waits
+// is not handled.
+func (c *connection) hangUp() {
+	c.waiting = nil
+	c.busy = true // for good
+	c.answers <- answer{last: true}
+}
+
+// write writes answers until the connection is closed.
+func (c *connection) write() {
+	defer c.server.forget(c)
+	defer c.close(false)
+	var buffer []byte
+	for {
+		select {
+		case a := <-c.answers:
+			var last bool
+			if buffer, last = c.collect(buffer[:0], a); !c.send(buffer) || last {
+				return
+			}
+			if cap(buffer) > keptBuffer {
+				buffer = nil
+			}
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+// collect encodes an answer and those that are ready behind it.
+func (c *connection) collect(buffer []byte, a answer) (encoded []byte, last bool) {
+	for {
+		if a.last {
+			return buffer, true
+		}
+		if a.response != nil {
+			buffer = appendResponse(buffer, a.correlationID, a.response)
+		}
+		<-c.slots
+		if len(buffer) >= flushSize {
+			return buffer, false
+		}
+		select {
+		case a = <-c.answers:
+		default:
+			return buffer, false
+		}
+	}
+}
+
+func (c *connection) send(buffer []byte) bool {
+	if len(buffer) == 0 {
+		return true
+	}
+	_, err := c.socket.Write(buffer)
+	return err == nil
+}

@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"errors"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+)
+
+// codes gives the code on the wire of each error that a room answers.
+var codes = map[kafka.Error]int16{
+	kafka.ErrUnknownServerError:                 -1,
+	kafka.ErrOffsetOutOfRange:                   1,
+	kafka.ErrCorruptMessage:                     2,
+	kafka.ErrUnknownTopicOrPartition:            3,
+	kafka.ErrLeaderNotAvailable:                 5,
+	kafka.ErrNotLeaderOrFollower:                6,
+	kafka.ErrRequestTimedOut:                    7,
+	kafka.ErrBrokerNotAvailable:                 8,
+	kafka.ErrReplicaNotAvailable:                9,
+	kafka.ErrMessageTooLarge:                    10,
+	kafka.ErrOffsetMetadataTooLarge:             12,
+	kafka.ErrCoordinatorLoadInProgress:          14,
+	kafka.ErrCoordinatorNotAvailable:            15,
+	kafka.ErrNotCoordinator:                     16,
+	kafka.ErrInvalidTopicException:              17,
+	kafka.ErrRecordListTooLarge:                 18,
+	kafka.ErrNotEnoughReplicas:                  19,
+	kafka.ErrNotEnoughReplicasAfterAppend:       20,
+	kafka.ErrInvalidRequiredAcks:                21,
+	kafka.ErrIllegalGeneration:                  22,
+	kafka.ErrInconsistentGroupProtocol:          23,
+	kafka.ErrInvalidGroupID:                     24,
+	kafka.ErrUnknownMemberID:                    25,
+	kafka.ErrInvalidSessionTimeout:              26,
+	kafka.ErrRebalanceInProgress:                27,
+	kafka.ErrInvalidCommitOffsetSize:            28,
+	kafka.ErrTopicAuthorizationFailed:           29,
+	kafka.ErrGroupAuthorizationFailed:           30,
+	kafka.ErrClusterAuthorizationFailed:         31,
+	kafka.ErrInvalidTimestamp:                   32,
+	kafka.ErrUnsupportedVersion:                 35,
+	kafka.ErrTopicAlreadyExists:                 36,
+	kafka.ErrInvalidPartitions:                  37,
+	kafka.ErrInvalidReplicationFactor:           38,
+	kafka.ErrInvalidReplicaAssignment:           39,
+	kafka.ErrInvalidConfig:                      40,
+	kafka.ErrNotController:                      41,
+	kafka.ErrInvalidRequest:                     42,
+	kafka.ErrPolicyViolation:                    44,
+	kafka.ErrOutOfOrderSequenceNumber:           45,
+	kafka.ErrInvalidProducerEpoch:               47,
+	kafka.ErrInvalidTxnState:                    48,
+	kafka.ErrInvalidProducerIDMapping:           49,
+	kafka.ErrInvalidTransactionTimeout:          50,
+	kafka.ErrConcurrentTransactions:             51,
+	kafka.ErrTransactionCoordinatorFenced:       52,
+	kafka.ErrTransactionalIDAuthorizationFailed: 53,
+	kafka.ErrOperationNotAttempted:              55,
+	kafka.ErrKafkaStorageError:                  56,
+	kafka.ErrReassignmentInProgress:             60,
+	kafka.ErrNonEmptyGroup:                      68,
+	kafka.ErrGroupIDNotFound:                    69,
+	kafka.ErrFencedLeaderEpoch:                  74,
+	kafka.ErrUnknownLeaderEpoch:                 75,
+	kafka.ErrOffsetNotAvailable:                 78,
+	kafka.ErrMemberIDRequired:                   79,
+	kafka.ErrPreferredLeaderNotAvailable:        80,
+	kafka.ErrGroupMaxSizeReached:                81,
+	kafka.ErrFencedInstanceID:                   82,
+	kafka.ErrEligibleLeadersNotAvailable:        83,
+	kafka.ErrElectionNotNeeded:                  84,
+	kafka.ErrNoReassignmentInProgress:           85,
+	kafka.ErrGroupSubscribedToTopic:             86,
+	kafka.ErrInvalidRecord:                      87,
+	kafka.ErrUnstableOffsetCommit:               88,
+	kafka.ErrProducerFenced:                     90,
+	kafka.ErrFeatureUpdateFailed:                96,
+	kafka.ErrUnknownTopicID:                     100,
+	kafka.ErrInconsistentTopicID:                103,
+	kafka.ErrTransactionalIDNotFound:            105,
+	kafka.ErrFetchSessionTopicIDError:           106,
+	kafka.ErrFencedMemberEpoch:                  110,
+	kafka.ErrUnreleasedInstanceID:               111,
+	kafka.ErrUnsupportedAssignor:                112,
+	kafka.ErrStaleMemberEpoch:                   113,
+	kafka.ErrTransactionAbortable:               120,
+	kafka.ErrInvalidRegularExpression:           128,
+}
+
+// codeOf is the code of an error: 0 for nil, and that of the kafka.Error it
+// wraps. An error that wraps none is UNKNOWN_SERVER_ERROR, as an unexpected
+// exception is in Kafka.
+func codeOf(err error) int16 {
+	if err == nil {
+		return 0
+	}
+	if code, ok := codes[domainError(err)]; ok {
+		return code
+	}
+	return codes[kafka.ErrUnknownServerError]
+}
+
+// messageOf is the text that goes with an error's code: null where the error
+// says no more than its name does.
+func messageOf(err error) *string {
+	if err == nil || err == error(domainError(err)) {
+		return nil
+	}
+	text := err.Error()
+	return &text
+}
+
+// domainError is the kafka.Error in an error.
+func domainError(err error) kafka.Error {
+	var domain kafka.Error
+	errors.As(err, &domain)
+	return domain
+}

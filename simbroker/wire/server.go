@@ -1,0 +1,172 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Server serves one broker's clients. A Server without a listener serves
+// in-process calls of Handle alone.
+type Server struct {
+	broker *Broker
+
+	mu       sync.Mutex // guards what accepting goroutines share with events
+	port     *port      // nil before Listen
+	listener net.Listener
+	conns    map[*connection]struct{}
+	running  sync.WaitGroup // goroutines
+}
+
+// NewServer returns a server of a broker. Broker's fields may change later, in
+// events.
+func NewServer(broker *Broker) *Server {
+	return &Server{broker: broker, conns: make(map[*connection]struct{})}
+}
+
+// Versions is what the broker offers.
+func (s *Server) Versions() Versions {
+	if s.broker.Versions == nil {
+		return kafka43
+	}
+	return s.broker.Versions
+}
+
+// Handle answers one request, whose version must be set to one that Versions
+// offers (see Versions.Check); ApiVersions may have any. It belongs to events.
+// reply is called from this or a later event with the response, its version
+// set, or with nil where Kafka sends none (acks=0); where Kafka falls silent
+// (rule A5), and when the broker dies, it is never called. Neither side may
+// change request or response afterwards.
+func (s *Server) Handle(conn ConnInfo, req kmsg.Request, reply func(kmsg.Response)) {
+	s.handle(&call{server: s, conn: conn, reply: reply, hangUp: func() { reply(nil) }}, req)
+}
+
+// Listen opens a listener on a TCP address (host:port, port 0 lets the system
+// choose) and accepts connections. It returns the address to advertise. The
+// port stays this server's until Close, even while Kill or Stop have it closed.
+func (s *Server) Listen(address string) (*net.TCPAddr, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.port != nil {
+		return nil, errors.New("listen: the server listens already")
+	}
+	p, err := reservePort(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	s.port = p
+	if err := s.open(); err != nil {
+		p.release()
+		s.port = nil
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return p.addr, nil
+}
+
+// Start opens the listener again after Kill or Stop. Without a Listen before it
+// does nothing.
+func (s *Server) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.port == nil || s.listener != nil {
+		return nil
+	}
+	if err := s.open(); err != nil {
+		return fmt.Errorf("listen on %s: %w", s.port.addr, err)
+	}
+	return nil
+}
+
+// Kill resets all connections and refuses new ones, as the death of a process
+// does. It belongs to events: no request of before is handled afterwards.
+func (s *Server) Kill() { s.shut(true) }
+
+// Stop closes all connections and refuses new ones, as a controlled shutdown
+// does at its end. It belongs to events.
+func (s *Server) Stop() { s.shut(false) }
+
+// Close stops the server for good and waits for its goroutines. It must not be
+// called from an event.
+func (s *Server) Close() {
+	s.shut(false)
+	s.mu.Lock()
+	if s.port != nil {
+		s.port.release()
+		s.port = nil
+	}
+	s.mu.Unlock()
+	s.running.Wait()
+}
+
+// open starts to accept connections; s.mu is held.
+func (s *Server) open() error {
+	listener, err := s.port.listen()
+	if err != nil {
+		return err
+	}
+	s.listener = listener
+	s.running.Add(1)
+	go s.accept(listener)
+	return nil
+}
+
+// shut closes the listener and every connection.
+func (s *Server) shut(reset bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener != nil {
+		s.listener.Close()
+		s.listener = nil
+	}
+	for c := range s.conns {
+		c.close(reset)
+	}
+	clear(s.conns)
+}
+
+// accept serves connections until the listener is closed.
+func (s *Server) accept(listener net.Listener) {
+	defer s.running.Done()
+	for {
+		socket, err := listener.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			continue // the client was gone before it was accepted
+		}
+		s.serve(listener, socket)
+	}
+}
+
+// serve starts a connection, unless the broker has died since it was accepted.
+func (s *Server) serve(listener net.Listener, socket net.Conn) {
+	c := newConnection(s, socket)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener != listener {
+		c.close(true)
+		return
+	}
+	s.conns[c] = struct{}{}
+	s.running.Add(2)
+	go func() {
+		defer s.running.Done()
+		c.read()
+	}()
+	go func() {
+		defer s.running.Done()
+		c.write()
+	}()
+}
+
+// forget is told of a connection that has ended.
+func (s *Server) forget(c *connection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+}
