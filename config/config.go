@@ -1,0 +1,128 @@
+// Package config turns a YAML file, environment variables and command-line
+// flags into one validated [Config].
+//
+// Every setting is declared once, in the table of setting.go: its key in the
+// file, its flag, its environment variable, its meaning, its kind and its
+// default. The file reader, the flags, "config print" and
+// docs/configuration.md are all made from that table.
+//
+// What the package guarantees:
+//
+//   - A flag wins over an environment variable, that over the file, and the
+//     file over the default; setting by setting.
+//   - Nothing is ignored. An unknown key, a value of the wrong type or a value
+//     out of bounds is a [Problem]: one line that names where it stands, the
+//     key, the value and the remedy.
+//   - A [Config] that was handed out is complete and consistent. Whoever gets
+//     one needs no checks and no defaults of its own.
+//
+// It leaves out everything that needs the network: whether a broker answers is
+// not a question of configuration.
+package config
+
+import (
+	"regexp"
+	"time"
+)
+
+// Config is what the exporter was told to do. It is a value: nothing in it is
+// changed after [Loaded.Validated] returned it.
+type Config struct {
+	// Cluster is the value of the label "cluster" on every metric of the
+	// cluster; empty for no such label.
+	Cluster string
+
+	Kafka      Kafka
+	Sweep      Sweep
+	Collectors Collectors
+
+	// Granularity is how finely the metrics of a group are cut.
+	Granularity Granularity
+
+	// Topics and Groups say which of them are read at all.
+	Topics Filter
+	Groups Filter
+
+	Web Web
+	Log Log
+}
+
+// Kafka is how the cluster is reached.
+type Kafka struct {
+	// Brokers are the bootstrap addresses, host:port each; at least one.
+	Brokers []string
+	// ClientID is the client id that the brokers see in every request.
+	ClientID string
+	// RequestTimeout is how long a broker may take to answer one request.
+	// Never longer than Sweep.Timeout.
+	RequestTimeout time.Duration
+}
+
+// Sweep is the rhythm in which the cluster is read.
+type Sweep struct {
+	// Interval is the time from the start of one sweep to the start of the
+	// next. A view expires when no sweep has ended for three of them.
+	Interval time.Duration
+	// Timeout is how long a sweep may take. What it has not read by then is
+	// not in its view. Never longer than Interval.
+	Timeout time.Duration
+}
+
+// Collectors says which parts of a sweep are made.
+type Collectors struct {
+	// Offsets reads the four offsets of each partition.
+	Offsets bool
+	// Groups reads groups, their members and their committed offsets.
+	Groups bool
+	// Replicas reads leader, replicas and in-sync replicas of each partition.
+	Replicas bool
+}
+
+// Filter picks topics or groups by name. A name is picked when Include matches
+// it and Exclude does not; both match the whole name.
+type Filter struct {
+	// Include matches what is picked; never nil.
+	Include *regexp.Regexp
+	// Exclude matches what is not picked although Include matches it; nil when
+	// nothing is excluded.
+	Exclude *regexp.Regexp
+}
+
+// Match reports whether the filter picks name.
+func (f Filter) Match(name string) bool {
+	return f.Include.MatchString(name) && (f.Exclude == nil || !f.Exclude.MatchString(name))
+}
+
+// Granularity is the finest level at which a group has series of its own.
+type Granularity string
+
+const (
+	// GranularityPartition gives a group series per partition, per topic and
+	// per group.
+	GranularityPartition Granularity = "partition"
+	// GranularityTopic gives a group series per topic and per group.
+	GranularityTopic Granularity = "topic"
+	// GranularityGroup gives a group only the series that have no topic.
+	GranularityGroup Granularity = "group"
+)
+
+// Web is how the exporter is reached.
+type Web struct {
+	// ListenAddresses are the addresses to listen on, host:port each; at least
+	// one.
+	ListenAddresses []string
+	// ConfigFile is a web configuration file of Prometheus' exporter toolkit
+	// (TLS, basic authentication); empty for plain HTTP.
+	ConfigFile string
+	// TelemetryPath is the path under which metrics are served; it starts with
+	// a slash.
+	TelemetryPath string
+}
+
+// Log is what the exporter writes to standard error.
+type Log struct {
+	// Level is the lowest level written: trace, debug, info, warn or error.
+	Level string
+	// Format is text or json.
+	Format string
+}

@@ -1,0 +1,535 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+)
+
+// inFile writes content to a file and makes its folder the working directory,
+// so that problems name it "exporter.yml".
+func inFile(t *testing.T, content string) string {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("exporter.yml", []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "exporter.yml"
+}
+
+// parsed gives the flags of a command line.
+func parsed(t *testing.T, args ...string) *Flags {
+	t.Helper()
+	app := kingpin.New("lso-exporter", "")
+	flags := AddFlags(app.Command("serve", "").Default())
+	if _, err := app.Parse(append([]string{"serve"}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	return flags
+}
+
+func loadAndValidate(sources Sources) (Config, error) {
+	loaded, err := Load(sources)
+	if err != nil {
+		return Config{}, err
+	}
+	return loaded.Validated()
+}
+
+const brokers = "kafka: {brokers: [kafka-1:9092]}\n"
+
+func TestDefaults(t *testing.T) {
+	got, err := loadAndValidate(Sources{File: inFile(t, brokers)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := regexp.MustCompile("^(?:.*)$")
+	want := Config{
+		Kafka:       Kafka{Brokers: []string{"kafka-1:9092"}, ClientID: "lso-exporter", RequestTimeout: time.Second},
+		Sweep:       Sweep{Interval: 10 * time.Second, Timeout: 7500 * time.Millisecond},
+		Collectors:  Collectors{Offsets: true, Groups: true, Replicas: true},
+		Granularity: GranularityPartition,
+		Topics:      Filter{Include: all},
+		Groups:      Filter{Include: all},
+		Web:         Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
+		Log:         Log{Level: "info", Format: "text"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+// Every setting, from every source, lands in its own field.
+func TestEverySettingFromEverySource(t *testing.T) {
+	values := map[string]struct{ text, yaml string }{
+		"cluster":               {text: "blue"},
+		"granularity":           {text: "topic"},
+		"kafka.brokers":         {text: "a:1,b:2", yaml: "[a:1, b:2]"},
+		"kafka.client_id":       {text: "me"},
+		"kafka.request_timeout": {text: "3s"},
+		"sweep.interval":        {text: "20s"},
+		"sweep.timeout":         {text: "15s"},
+		"collectors.offsets":    {text: "false"},
+		"collectors.groups":     {text: "false"},
+		"collectors.replicas":   {text: "false"},
+		"topics.include":        {text: "orders-.*"},
+		"topics.exclude":        {text: "orders-old"},
+		"groups.include":        {text: "g.*"},
+		"groups.exclude":        {text: "gone"},
+		"web.listen_address":    {text: "127.0.0.1:0,[::1]:0", yaml: `["127.0.0.1:0", "[::1]:0"]`},
+		"web.config_file":       {text: "web.yml"},
+		"web.telemetry_path":    {text: "/m"},
+		"log.level":             {text: "debug"},
+		"log.format":            {text: "json"},
+	}
+	if len(values) != len(settings) {
+		t.Errorf("%d settings are declared and %d tried", len(settings), len(values))
+	}
+	for _, s := range settings {
+		t.Run(s.key, func(t *testing.T) {
+			value, ok := values[s.key]
+			if !ok {
+				t.Fatal("not tried")
+			}
+			inYAML := value.yaml
+			if inYAML == "" {
+				inYAML = value.text
+			}
+			line := s.name() + ": " + inYAML + "\n"
+			if s.section() != "" {
+				line = s.section() + ":\n  " + line
+			}
+			flag := "--" + s.flag + "=" + value.text
+			if s.kind == boolKind {
+				flag = "--no-" + s.flag
+			}
+			for name, sources := range map[string]Sources{
+				"file":        {File: inFile(t, line)},
+				"environment": {Environment: []string{s.environment() + "=" + value.text}},
+				"flag":        {Flags: parsed(t, flag)},
+			} {
+				loaded, err := Load(sources)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				for _, other := range settings {
+					fallback := defaults()
+					got, want := inline(other.get(&loaded.config)), inline(other.get(&fallback))
+					if other.key == s.key {
+						want = value.text
+					}
+					if got != want {
+						t.Errorf("from %s, %s is %q, want %q", name, other.key, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	file := inFile(t, brokers+"log:\n  level: warn\n  format: json\nsweep:\n  interval: 1s\n")
+	got, err := loadAndValidate(Sources{
+		Environment: []string{
+			"LSO_EXPORTER_CONFIG_FILE=" + file,
+			"LSO_EXPORTER_LOG_LEVEL=error",
+			"LSO_EXPORTER_SWEEP_INTERVAL=2s",
+			"LSO_EXPORTER_KAFKA_BROKERS= a:1 , b:2,",
+		},
+		Flags: parsed(t, "--sweep.interval=3s", "--kafka.brokers=c:3", "--kafka.brokers=d:4,e:5"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Log.Format != "json" || got.Log.Level != "error" || got.Sweep.Interval != 3*time.Second {
+		t.Errorf("file, environment and flag gave %q, %q, %v; want json, error, 3s", got.Log.Format, got.Log.Level, got.Sweep.Interval)
+	}
+	if want := []string{"c:3", "d:4", "e:5"}; !reflect.DeepEqual(got.Kafka.Brokers, want) {
+		t.Errorf("brokers %v, want %v: a list is replaced, not appended to", got.Kafka.Brokers, want)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	tests := []struct {
+		name string
+		file string
+		env  []string
+		args []string
+		want []string
+	}{
+		{
+			name: "unknown key, near to a known one",
+			file: brokers + "sweep:\n  intervall: 10s\n",
+			want: []string{`exporter.yml:3: sweep.intervall = "10s" is an unknown key; remove it; did you mean sweep.interval?`},
+		},
+		{
+			name: "known key in the wrong section",
+			file: brokers + "sweep:\n  level: debug\n",
+			want: []string{`exporter.yml:3: sweep.level = "debug" is an unknown key; remove it; did you mean log.level?`},
+		},
+		{
+			name: "unknown section",
+			file: brokers + "kafak: {brokers: [a:1]}\n",
+			want: []string{`exporter.yml:2: kafak = "{brokers: [a:1]}" is an unknown key; remove it; did you mean kafka?`},
+		},
+		{
+			name: "unknown key, near to nothing",
+			file: brokers + "colour: red\n",
+			want: []string{`exporter.yml:2: colour = "red" is an unknown key; remove it`},
+		},
+		{
+			name: "same key twice",
+			file: brokers + "cluster: a\ncluster: b\n",
+			want: []string{`exporter.yml:3: cluster = "b" stands in line 2 already; remove one of the two`},
+		},
+		{
+			name: "number for text",
+			file: brokers + "cluster: 12\n",
+			want: []string{`exporter.yml:2: cluster = "12" is read as int by YAML, not as text; put it in quotes`},
+		},
+		{
+			name: "text for true or false",
+			file: brokers + "collectors:\n  groups: off please\n",
+			want: []string{`exporter.yml:3: collectors.groups = "off please" is neither true nor false; write one of them, without quotes`},
+		},
+		{
+			name: "list for a duration",
+			file: brokers + "sweep:\n  interval: [10s]\n",
+			want: []string{`exporter.yml:3: sweep.interval = "[10s]" is a list where a duration belongs; write one value`},
+		},
+		{
+			name: "mapping for a duration",
+			file: brokers + "sweep:\n  interval:\n    seconds: 10\n",
+			want: []string{`exporter.yml:4: sweep.interval = "{seconds: 10}" is a section where a duration belongs; write the value on the key's own line`},
+		},
+		{
+			name: "text for a section",
+			file: brokers + "sweep: 10s\n",
+			want: []string{`exporter.yml:2: sweep = "10s" is no section; sweep holds keys, each on a line of its own`},
+		},
+		{
+			name: "a file that is a list",
+			file: "- kafka\n",
+			want: []string{`exporter.yml:1: is no section; the file holds keys, each on a line of its own`},
+		},
+		{
+			name: "no value",
+			file: brokers + "cluster:\n",
+			want: []string{`exporter.yml:2: cluster = "" has no value; write one, or remove the key for the default`},
+		},
+		{
+			name: "duration without a unit",
+			file: brokers + "sweep:\n  interval: 10\n",
+			want: []string{`exporter.yml:3: sweep.interval = "10" is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s`},
+		},
+		{
+			name: "duration with an unknown unit",
+			file: brokers + "sweep:\n  interval: 10 sec\n",
+			want: []string{`exporter.yml:3: sweep.interval = "10 sec" is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s`},
+		},
+		{
+			name: "duration out of bounds",
+			file: brokers + "sweep: {interval: 1ms, timeout: 48h}\n",
+			want: []string{
+				`exporter.yml:2: sweep.interval = "1ms" is too short; write at least 100ms`,
+				`exporter.yml:2: sweep.timeout = "48h" is too long; write at most 1h`,
+			},
+		},
+		{
+			name: "negative duration",
+			file: brokers + "sweep: {timeout: -1s}\n",
+			want: []string{`exporter.yml:2: sweep.timeout = "-1s" is too short; write at least 0s`},
+		},
+		{
+			name: "sweep that may take longer than the interval",
+			file: brokers + "sweep:\n  interval: 2s\n  timeout: 3s\n",
+			want: []string{`exporter.yml:4: sweep.timeout = "3s" is longer than sweep.interval (2s), when the next sweep is due; shorten it or lengthen the interval`},
+		},
+		{
+			name: "request that may take longer than the sweep",
+			file: "kafka: {brokers: [a:1], request_timeout: 8s}\n",
+			want: []string{`exporter.yml:1: kafka.request_timeout = "8s" is longer than sweep.timeout (7.5s), when nobody waits for an answer; shorten it or lengthen that`},
+		},
+		{
+			name: "bad regular expression",
+			file: brokers + "topics:\n  include: \"orders-(\"\n",
+			want: []string{"exporter.yml:3: topics.include = \"orders-(\" is not a regular expression (missing closing ): `orders-(`); mend it by the RE2 syntax, https://github.com/google/re2/wiki/Syntax"},
+		},
+		{
+			name: "regular expression that only the anchors would close",
+			file: brokers + "groups:\n  exclude: \")(\"\n",
+			want: []string{"exporter.yml:3: groups.exclude = \")(\" is not a regular expression (unexpected ): `)(`); mend it by the RE2 syntax, https://github.com/google/re2/wiki/Syntax"},
+		},
+		{
+			name: "empty include",
+			file: brokers + "topics: {include: \"\"}\n",
+			want: []string{`exporter.yml:2: topics.include = "" is empty and would match nothing; write .* for all, or remove it`},
+		},
+		{
+			name: "empty broker list",
+			file: "kafka:\n  brokers: []\n",
+			want: []string{`exporter.yml:2: kafka.brokers = "[]" is empty; list at least one host:port`},
+		},
+		{
+			name: "no broker list",
+			file: "cluster: a\n",
+			want: []string{`exporter.yml: kafka.brokers = "" is empty; list at least one host:port there, in --kafka.brokers or in LSO_EXPORTER_KAFKA_BROKERS`},
+		},
+		{
+			name: "broker without a port",
+			file: "kafka:\n  brokers:\n    - kafka-1:9092\n    - kafka-2\n",
+			want: []string{`exporter.yml:2: kafka.brokers = "[kafka-1:9092, kafka-2]" has the entry "kafka-2", which is not host:port; write such as kafka-1:9092 or [::1]:9092`},
+		},
+		{
+			name: "broker with a bad port",
+			file: "kafka: {brokers: [\"kafka-1:909200\"]}\n",
+			want: []string{`exporter.yml:1: kafka.brokers = "[kafka-1:909200]" has the entry "kafka-1:909200", which has the port "909200"; write a number from 0 to 65535`},
+		},
+		{
+			name: "broker without a host",
+			file: "kafka: {brokers: [\":9092\"]}\n",
+			want: []string{`exporter.yml:1: kafka.brokers = "[:9092]" has the entry ":9092", which has no host; write such as kafka-1:9092`},
+		},
+		{
+			name: "not one of the options",
+			file: brokers + "log: {level: wran}\n",
+			want: []string{`exporter.yml:2: log.level = "wran" is not one of trace, debug, info, warn, error; choose one of them; did you mean warn?`},
+		},
+		{
+			name: "telemetry path that is taken",
+			file: brokers + "web: {telemetry_path: /healthz}\n",
+			want: []string{`exporter.yml:2: web.telemetry_path = "/healthz" is a page of its own; choose another path, such as /metrics`},
+		},
+		{
+			name: "telemetry path without a slash",
+			file: brokers + "web: {telemetry_path: metrics}\n",
+			want: []string{`exporter.yml:2: web.telemetry_path = "metrics" does not start with a slash; write such as /metrics`},
+		},
+		{
+			name: "web configuration file that is missing",
+			file: brokers + "web: {config_file: missing.yml}\n",
+			want: []string{`exporter.yml:2: web.config_file = "missing.yml" is no good web configuration file (open missing.yml: no such file or directory); mend that file, or name another`},
+		},
+		{
+			name: "reference to a variable that is not set",
+			file: brokers + "cluster: ${CLUSTER}\n",
+			want: []string{`exporter.yml:2: cluster = "${CLUSTER}" refers to the environment variable CLUSTER, which is not set; set it, or write the value`},
+		},
+		{
+			name: "reference that is none",
+			file: brokers + "cluster: ${CLUSTER\n",
+			want: []string{`exporter.yml:2: cluster = "${CLUSTER" has ${CLUSTER, which is no reference; write ${NAME} for an environment variable, or $${ for the characters themselves`},
+		},
+		{
+			name: "what a reference stands for is not shown",
+			file: brokers + "sweep: {interval: \"${SECRET}\"}\n",
+			env:  []string{"SECRET=hunter2"},
+			want: []string{`exporter.yml:2: sweep.interval = "${SECRET}" is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s`},
+		},
+		{
+			name: "not YAML",
+			file: brokers + "cluster: a\n  level: b\n",
+			want: []string{`exporter.yml:3: "level: b" is not YAML (mapping values are not allowed in this context); mend indentation and quotes here or in the line before`},
+		},
+		{
+			name: "tab",
+			file: "kafka:\n\tbrokers: [a:1]\n",
+			want: []string{`exporter.yml:2: "brokers: [a:1]" is not YAML (found character that cannot start any token); mend indentation and quotes here or in the line before`},
+		},
+		{
+			name: "second document",
+			file: brokers + "---\ncluster: a\n",
+			want: []string{`exporter.yml:3: is in a second document; keep one, without a line of three dashes after it`},
+		},
+		{
+			name: "environment: bad value",
+			file: brokers,
+			env:  []string{"LSO_EXPORTER_SWEEP_INTERVAL=soon"},
+			want: []string{`environment: LSO_EXPORTER_SWEEP_INTERVAL = "soon" is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s`},
+		},
+		{
+			name: "environment: unknown variable",
+			file: brokers,
+			env:  []string{"LSO_EXPORTER_LOGLEVEL=debug", "LSO_EXPORTER_PORT_10308_TCP=tcp://10.0.0.1:10308", "LSO_EXPORTER_BLUE_SERVICE_HOST=10.0.0.1"},
+			want: []string{`environment: LSO_EXPORTER_LOGLEVEL = "debug" is an unknown variable; remove it; did you mean LSO_EXPORTER_LOG_LEVEL?`},
+		},
+		{
+			name: "environment: empty broker list",
+			env:  []string{"LSO_EXPORTER_KAFKA_BROKERS="},
+			want: []string{`environment: LSO_EXPORTER_KAFKA_BROKERS = "" is empty; list at least one host:port`},
+		},
+		{
+			name: "flag: bad value",
+			file: brokers,
+			args: []string{"--log.level=loud"},
+			want: []string{`command line: --log.level = "loud" is not one of trace, debug, info, warn, error; choose one of them`},
+		},
+		{
+			name: "nothing at all",
+			want: []string{`configuration: kafka.brokers = "" is empty; list at least one host:port there, in --kafka.brokers or in LSO_EXPORTER_KAFKA_BROKERS`},
+		},
+		{
+			name: "a value with line breaks stays on one line and is cut",
+			file: brokers + "granularity: \"" + strings.Repeat(`x\n`, 50) + "\"\n",
+			want: []string{`exporter.yml:2: granularity = "` + strings.Repeat(`x\n`, 40) + `…" is not one of partition, topic, group; choose one of them`},
+		},
+		{
+			name: "several, by line",
+			file: "cluster: 1\nlog: {level: loud}\nsweep: {period: 1s}\n" + brokers,
+			want: []string{
+				`exporter.yml:1: cluster = "1" is read as int by YAML, not as text; put it in quotes`,
+				`exporter.yml:2: log.level = "loud" is not one of trace, debug, info, warn, error; choose one of them`,
+				`exporter.yml:3: sweep.period = "1s" is an unknown key; remove it`,
+			},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			sources := Sources{Environment: test.env, Flags: parsed(t, test.args...)}
+			if test.file != "" {
+				sources.File = inFile(t, test.file)
+			}
+			_, err := loadAndValidate(sources)
+			if err == nil {
+				t.Fatal("no problem found")
+			}
+			if want := strings.Join(test.want, "\n"); err.Error() != want {
+				t.Errorf("got\n%v\nwant\n%s", err, want)
+			}
+		})
+	}
+}
+
+func TestUnreadableFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, want := range map[string]string{
+		"missing.yml": "missing.yml: cannot be read (no such file or directory); give --config.file a file that this user may read",
+		".":           ".: cannot be read (is a directory); give --config.file a file that this user may read",
+	} {
+		_, err := Load(Sources{File: name})
+		var problems Problems
+		if !errors.As(err, &problems) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestReferences(t *testing.T) {
+	file := inFile(t, "kafka:\n  brokers: ${BROKERS}\ncluster: pre-${NAME}-$${NAME}\ntopics:\n  include: ^orders$\ncollectors:\n  groups: ${GROUPS}\n")
+	loaded, err := Load(Sources{File: file, Environment: []string{"BROKERS=a:1,b:2", "NAME=x: y # z", "GROUPS=false"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := loaded.Validated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a:1", "b:2"}; !reflect.DeepEqual(got.Kafka.Brokers, want) {
+		t.Errorf("brokers %q, want %q", got.Kafka.Brokers, want)
+	}
+	if want := "pre-x: y # z-${NAME}"; got.Cluster != want {
+		t.Errorf("cluster %q, want %q: a value is text, whatever YAML would make of it", got.Cluster, want)
+	}
+	if got.Collectors.Groups || !got.Topics.Match("orders") {
+		t.Errorf("collectors.groups %v, topics.include %v", got.Collectors.Groups, got.Topics.Include)
+	}
+	var printed strings.Builder
+	if err := loaded.Print(&printed); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`cluster: "pre-${NAME}-$${NAME}"`, `brokers: ["${BROKERS}"]`, `groups: "${GROUPS}"`} {
+		if !strings.Contains(printed.String(), want) {
+			t.Errorf("printed configuration lacks %s", want)
+		}
+	}
+	if strings.Contains(printed.String(), "x: y") {
+		t.Error("printed configuration shows what a reference stands for")
+	}
+}
+
+// What "config print" prints can be loaded, and means the same.
+func TestPrintedConfigurationLoads(t *testing.T) {
+	tests := map[string]string{
+		"defaults":   "",
+		"odd values": brokers + "cluster: \"a \\\"b\\\" \\\\ # ${X} $${Y} \\n ü\"\ntopics: {include: 'a\\.b$', exclude: \"x{1,2}\"}\nsweep: {interval: 1m30s, timeout: 2h0m0s}\n",
+	}
+	for name, content := range tests {
+		t.Run(name, func(t *testing.T) {
+			content = strings.Replace(content, "2h0m0s", "1m", 1)
+			environment := []string{"X=value"}
+			first, err := Load(Sources{File: inFile(t, content), Environment: environment})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var printed strings.Builder
+			if err := first.Print(&printed); err != nil {
+				t.Fatal(err)
+			}
+			text := strings.Replace(printed.String(), "brokers: []", "brokers: [kafka-1:9092]", 1)
+			second, err := Load(Sources{File: inFile(t, text), Environment: environment})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			first.config.Kafka.Brokers = []string{"kafka-1:9092"}
+			if !reflect.DeepEqual(first.config, second.config) {
+				t.Errorf("got %+v\nwant %+v", second.config, first.config)
+			}
+		})
+	}
+}
+
+func TestPrintedDefaults(t *testing.T) {
+	loaded, err := Load(Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var printed strings.Builder
+	if err := loaded.Print(&printed); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join("testdata", "defaults.yml"), printed.String())
+}
+
+// What is left at 0s is worked out from the interval, and never contradicts it.
+func TestDerivedTimeouts(t *testing.T) {
+	tests := []struct {
+		name, sweep            string
+		wantSweep, wantRequest time.Duration
+	}{
+		{"short interval", "interval: 100ms", 75 * time.Millisecond, 75 * time.Millisecond},
+		{"default interval", "interval: 10s", 7500 * time.Millisecond, time.Second},
+		{"long interval", "interval: 1m", 45 * time.Second, 2 * time.Second},
+		{"long interval, short timeout", "interval: 1m, timeout: 1s", time.Second, time.Second},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c, err := loadAndValidate(Sources{File: inFile(t, brokers+"sweep: {"+test.sweep+"}\n")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Sweep.Timeout != test.wantSweep || c.Kafka.RequestTimeout != test.wantRequest {
+				t.Errorf("sweep %v, request %v; want %v and %v", c.Sweep.Timeout, c.Kafka.RequestTimeout, test.wantSweep, test.wantRequest)
+			}
+		})
+	}
+}
+
+func TestFilter(t *testing.T) {
+	f := Filter{Include: regexp.MustCompile("^(?:a.*)$"), Exclude: regexp.MustCompile("^(?:ab)$")}
+	for name, want := range map[string]bool{"a": true, "ab": false, "abc": true, "b": false} {
+		if got := f.Match(name); got != want {
+			t.Errorf("Match(%q) = %v, want %v", name, got, want)
+		}
+	}
+	if f = (Filter{Include: f.Include}); !f.Match("ab") {
+		t.Error("a filter that excludes nothing does not pick ab")
+	}
+}

@@ -1,0 +1,311 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// environmentPrefix starts the name of every environment variable that holds a
+// setting.
+const environmentPrefix = "LSO_EXPORTER_"
+
+// A section is a mapping in the file that only holds settings.
+type section struct {
+	key  string // path in the file, dots between its parts
+	help string // what it is about, a sentence
+}
+
+// sections lists every section in the order in which "config print" shows them.
+var sections = []section{
+	{"kafka", "The cluster to watch."},
+	{"sweep", "The rhythm in which the cluster is read."},
+	{"collectors", "The parts of a sweep; each can be switched off."},
+	{"topics", "The topics to read. The expressions match whole names and are applied before requests are made."},
+	{"groups", "The groups to read. The expressions match whole names and are applied before requests are made."},
+	{"web", "How the exporter is reached."},
+	{"log", "What is written to standard error."},
+}
+
+// A kind is how a value is written.
+type kind struct {
+	name string // as shown in the reference: "duration"
+	tag  string // YAML tag that a scalar of this kind has
+	list bool   // a list of such values
+}
+
+var (
+	textKind     = kind{name: "text", tag: "!!str"}
+	boolKind     = kind{name: "true or false", tag: "!!bool"}
+	durationKind = kind{name: "duration", tag: "!!str"}
+	regexpKind   = kind{name: "regular expression", tag: "!!str"}
+	addressList  = kind{name: "list of addresses", tag: "!!str", list: true}
+)
+
+// A setting is one thing that can be configured.
+type setting struct {
+	key  string // path in the file, dots between its parts
+	flag string // name of the flag, without dashes
+	help string // meaning, unit and limits, in whole sentences
+	kind kind
+
+	// set stores texts (one, unless the kind is a list) in c. Its error words
+	// fault and remedy: "is not a duration; write …".
+	set func(c *Config, texts []string) error
+	// get gives the texts from which set would make what c holds.
+	get func(c *Config) []string
+}
+
+// environment is the name of the variable that holds the setting.
+func (s setting) environment() string {
+	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
+}
+
+// section is the key of the section in which the setting stands, empty at the
+// top of the file.
+func (s setting) section() string {
+	i := strings.LastIndexByte(s.key, '.')
+	return s.key[:max(i, 0)]
+}
+
+// name is the last part of the setting's key.
+func (s setting) name() string {
+	return s.key[strings.LastIndexByte(s.key, '.')+1:]
+}
+
+// settings declares every setting, in the order in which "config print" and
+// the reference show them.
+var settings = []setting{
+	text("cluster", "cluster", "Value of the label `cluster` on every metric. Without it there is no such label.",
+		func(c *Config) *string { return &c.Cluster }, anyText),
+	choice("granularity", "granularity", "Finest level at which a consumer group has series of its own.",
+		func(c *Config) *string { return (*string)(&c.Granularity) },
+		string(GranularityPartition), string(GranularityTopic), string(GranularityGroup)),
+
+	addresses("kafka.brokers", "kafka.brokers", "Bootstrap brokers, host:port each. One that answers is enough to start with. Required.",
+		func(c *Config) *[]string { return &c.Kafka.Brokers }, requireHost),
+	text("kafka.client_id", "kafka.client-id", "Client id in every request, as seen in the brokers' logs and quotas.",
+		func(c *Config) *string { return &c.Kafka.ClientID }, notEmpty),
+	duration("kafka.request_timeout", "kafka.request-timeout", "How long a broker may take to answer one request. At most sweep.timeout; `0s` stands for a tenth of sweep.interval, but 250 ms at least and 2 s at most.",
+		func(c *Config) *time.Duration { return &c.Kafka.RequestTimeout }, 0, time.Hour),
+
+	duration("sweep.interval", "sweep.interval", "Time from the start of one sweep to the start of the next. Without a sweep that ends for three intervals, all metrics of the cluster expire.",
+		func(c *Config) *time.Duration { return &c.Sweep.Interval }, 100*time.Millisecond, time.Hour),
+	duration("sweep.timeout", "sweep.timeout", "How long a sweep may take; what it has not read by then has no samples. At most sweep.interval; `0s` stands for three quarters of it.",
+		func(c *Config) *time.Duration { return &c.Sweep.Timeout }, 0, time.Hour),
+
+	boolean("collectors.offsets", "collector.offsets", "Read the log start offset, last stable offset, high watermark and log end offset of each partition. Lags need them.",
+		func(c *Config) *bool { return &c.Collectors.Offsets }),
+	boolean("collectors.groups", "collector.groups", "Read consumer groups, their members and committed offsets.",
+		func(c *Config) *bool { return &c.Collectors.Groups }),
+	boolean("collectors.replicas", "collector.replicas", "Export leader, replicas and in-sync replicas of each partition.",
+		func(c *Config) *bool { return &c.Collectors.Replicas }),
+
+	expression("topics.include", "topics.include", "Topics to read. Kafka's internal topics are topics like any other.",
+		func(c *Config) **regexp.Regexp { return &c.Topics.Include }, true),
+	expression("topics.exclude", "topics.exclude", "Topics not to read, although included.",
+		func(c *Config) **regexp.Regexp { return &c.Topics.Exclude }, false),
+	expression("groups.include", "groups.include", "Groups to read.",
+		func(c *Config) **regexp.Regexp { return &c.Groups.Include }, true),
+	expression("groups.exclude", "groups.exclude", "Groups not to read, although included.",
+		func(c *Config) **regexp.Regexp { return &c.Groups.Exclude }, false),
+
+	addresses("web.listen_address", "web.listen-address", "Addresses to listen on, host:port each; no host means all interfaces.",
+		func(c *Config) *[]string { return &c.Web.ListenAddresses }, anyHost),
+	text("web.config_file", "web.config.file", "Web configuration file of Prometheus' exporter toolkit, for TLS and basic authentication. Without it, plain HTTP.",
+		func(c *Config) *string { return &c.Web.ConfigFile }, anyText),
+	text("web.telemetry_path", "web.telemetry-path", "Path under which metrics are served.",
+		func(c *Config) *string { return &c.Web.TelemetryPath }, path),
+
+	choice("log.level", "log.level", "Lowest level that is logged.",
+		func(c *Config) *string { return &c.Log.Level }, "trace", "debug", "info", "warn", "error"),
+	choice("log.format", "log.format", "Form of a log line.",
+		func(c *Config) *string { return &c.Log.Format }, "text", "json"),
+}
+
+// defaults is the configuration in which nothing was set.
+func defaults() Config {
+	all := regexp.MustCompile("^(?:.*)$")
+	return Config{
+		Granularity: GranularityPartition,
+		Kafka:       Kafka{ClientID: "lso-exporter"},
+		Sweep:       Sweep{Interval: 10 * time.Second},
+		Collectors:  Collectors{Offsets: true, Groups: true, Replicas: true},
+		Topics:      Filter{Include: all},
+		Groups:      Filter{Include: all},
+		Web:         Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
+		Log:         Log{Level: "info", Format: "text"},
+	}
+}
+
+func text(key, flag, help string, field func(*Config) *string, check func(string) error) setting {
+	return setting{
+		key: key, flag: flag, help: help, kind: textKind,
+		set: func(c *Config, texts []string) error {
+			if err := check(texts[0]); err != nil {
+				return err
+			}
+			*field(c) = texts[0]
+			return nil
+		},
+		get: func(c *Config) []string { return []string{*field(c)} },
+	}
+}
+
+func choice(key, flag, help string, field func(*Config) *string, options ...string) setting {
+	help += " One of " + strings.Join(options, ", ") + "."
+	return text(key, flag, help, field, func(text string) error {
+		if !slices.Contains(options, text) {
+			return fmt.Errorf("is not one of %s; choose one of them%s", strings.Join(options, ", "), suggestion(text, options, ""))
+		}
+		return nil
+	})
+}
+
+func boolean(key, flag, help string, field func(*Config) *bool) setting {
+	return setting{
+		key: key, flag: flag, help: help, kind: boolKind,
+		set: func(c *Config, texts []string) error {
+			switch texts[0] {
+			case "true":
+				*field(c) = true
+			case "false":
+				*field(c) = false
+			default:
+				return errors.New("is neither true nor false; write one of them")
+			}
+			return nil
+		},
+		get: func(c *Config) []string { return []string{strconv.FormatBool(*field(c))} },
+	}
+}
+
+func duration(key, flag, help string, field func(*Config) *time.Duration, least, most time.Duration) setting {
+	return setting{
+		key: key, flag: flag, help: help, kind: durationKind,
+		set: func(c *Config, texts []string) error {
+			d, err := time.ParseDuration(texts[0])
+			switch {
+			case err != nil:
+				return errors.New("is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s")
+			case d < least:
+				return fmt.Errorf("is too short; write at least %s", brief(least))
+			case d > most:
+				return fmt.Errorf("is too long; write at most %s", brief(most))
+			}
+			*field(c) = d
+			return nil
+		},
+		get: func(c *Config) []string { return []string{brief(*field(c))} },
+	}
+}
+
+// brief writes a duration without the zero parts that Duration.String has at
+// its end: 1h, not 1h0m0s.
+func brief(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+func expression(key, flag, help string, field func(*Config) **regexp.Regexp, required bool) setting {
+	return setting{
+		key: key, flag: flag, help: help, kind: regexpKind,
+		set: func(c *Config, texts []string) error {
+			if texts[0] == "" {
+				if required {
+					return errors.New("is empty and would match nothing; write .* for all, or remove it")
+				}
+				*field(c) = nil
+				return nil
+			}
+			// The bare text is compiled first, so that a stray parenthesis
+			// cannot be balanced by the anchors and the message shows what the
+			// user wrote.
+			if _, err := regexp.Compile(texts[0]); err != nil {
+				fault := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+				return fmt.Errorf("is not a regular expression (%s); mend it by the RE2 syntax, https://github.com/google/re2/wiki/Syntax", fault)
+			}
+			*field(c) = regexp.MustCompile("^(?:" + texts[0] + ")$")
+			return nil
+		},
+		get: func(c *Config) []string {
+			re := *field(c)
+			if re == nil {
+				return []string{""}
+			}
+			return []string{strings.TrimSuffix(strings.TrimPrefix(re.String(), "^(?:"), ")$")}
+		},
+	}
+}
+
+func addresses(key, flag, help string, field func(*Config) *[]string, checkHost func(string) error) setting {
+	return setting{
+		key: key, flag: flag, help: help, kind: addressList,
+		set: func(c *Config, texts []string) error {
+			if len(texts) == 0 {
+				return errors.New("is empty; list at least one host:port")
+			}
+			for _, address := range texts {
+				if err := checkAddress(address, checkHost); err != nil {
+					return fmt.Errorf("has the entry %q, which %w", address, err)
+				}
+			}
+			*field(c) = slices.Clone(texts)
+			return nil
+		},
+		get: func(c *Config) []string { return *field(c) },
+	}
+}
+
+func checkAddress(address string, checkHost func(string) error) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return errors.New("is not host:port; write such as kafka-1:9092 or [::1]:9092")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
+		return fmt.Errorf("has the port %q; write a number from 0 to 65535", port)
+	}
+	return checkHost(host)
+}
+
+func anyHost(string) error { return nil }
+
+func requireHost(host string) error {
+	if host == "" {
+		return errors.New("has no host; write such as kafka-1:9092")
+	}
+	return nil
+}
+
+func anyText(string) error { return nil }
+
+func notEmpty(text string) error {
+	if text == "" {
+		return errors.New("is empty; write a text, or remove it for the default")
+	}
+	return nil
+}
+
+// path accepts what net/http can serve beside the exporter's own pages.
+func path(text string) error {
+	switch {
+	case !strings.HasPrefix(text, "/"):
+		return errors.New("does not start with a slash; write such as /metrics")
+	case text == "/" || text == "/healthz" || text == "/readyz":
+		return errors.New("is a page of its own; choose another path, such as /metrics")
+	case strings.ContainsAny(text, "{}?# ") || strings.HasSuffix(text, "/"):
+		return errors.New("is not a plain path; write such as /metrics")
+	}
+	return nil
+}
