@@ -1,0 +1,248 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+func adminVerbs() []Verb {
+	return []Verb{
+		{
+			Name:  "config",
+			Usage: "config TOPIC|brokers NAME=VALUE…",
+			Doc: "Alters the configuration of a topic, or the dynamic one of all brokers, which is reset when the scenario ends. " +
+				"For brokers it returns when each of them shows the new value.",
+			Parse: parseConfig,
+		},
+		{
+			Name:  "ElectLeaders",
+			Usage: "ElectLeaders preferred|unclean PARTITION",
+			Doc:   "Asks for an election and prints its result.",
+			Parse: parseElectLeaders,
+		},
+		{
+			Name:  "reassign",
+			Usage: "reassign PARTITION to BROKER[,BROKER…]",
+			Doc:   "Starts moving the partition to other replicas.",
+			Parse: parseReassign,
+		},
+		{
+			Name:  "broker",
+			Usage: "broker BROKER",
+			Doc:   "Prints registered or fenced: whether the first broker that runs has it in its metadata.",
+			Parse: parseBroker,
+		},
+	}
+}
+
+// allBrokers is the name under which a text configures every broker.
+const allBrokers = "brokers"
+
+func parseConfig(words []string) (Action, error) {
+	if len(words) < 2 {
+		return nil, fmt.Errorf("config wants a topic, or brokers, and NAME=VALUE")
+	}
+	target := words[0]
+	if target != allBrokers && !topicSymbol.MatchString(target) {
+		return nil, fmt.Errorf("%s has no configuration", target)
+	}
+	var properties []Property
+	for _, word := range words[1:] {
+		name, value, found := strings.Cut(word, "=")
+		if !found {
+			return nil, fmt.Errorf("%s is no NAME=VALUE", word)
+		}
+		properties = append(properties, Property{name, value})
+	}
+	return func(ctx context.Context, p *Play) (string, error) {
+		if target != allBrokers {
+			code, err := p.alterConfig(ctx, kmsg.ConfigResourceTypeTopic, p.topicName(target), properties, kmsg.IncrementalAlterConfigOpSet)
+			return renderError(code), err
+		}
+		for _, property := range properties {
+			if err := p.setForAllBrokers(ctx, property); err != nil {
+				return "", err
+			}
+		}
+		return ok, nil
+	}, nil
+}
+
+func (p *Play) alterConfig(ctx context.Context, kind kmsg.ConfigResourceType, name string, properties []Property, op kmsg.IncrementalAlterConfigOp) (code int16, err error) {
+	broker, err := p.anyBroker()
+	if err != nil {
+		return 0, err
+	}
+	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	req.Version = p.version(req.Key(), -1)
+	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
+	resource.ResourceType, resource.ResourceName = kind, name
+	for _, property := range properties {
+		c := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+		c.Name, c.Op = property.Name, op
+		if op == kmsg.IncrementalAlterConfigOpSet {
+			c.Value = kmsg.StringPtr(property.Value)
+		}
+		resource.Configs = append(resource.Configs, c)
+	}
+	req.Resources = append(req.Resources, resource)
+	resp, err := p.ask(ctx, broker, req)
+	if err != nil {
+		return 0, err
+	}
+	return resp.(*kmsg.IncrementalAlterConfigsResponse).Resources[0].ErrorCode, nil
+}
+
+// setForAllBrokers alters a dynamic property of all brokers and waits until
+// each running one has taken it over.
+func (p *Play) setForAllBrokers(ctx context.Context, property Property) error {
+	code, err := p.alterConfig(ctx, kmsg.ConfigResourceTypeBroker, "", []Property{property}, kmsg.IncrementalAlterConfigOpSet)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("set %s=%s: %s", property.Name, property.Value, renderError(code))
+	}
+	if err != nil {
+		return err
+	}
+	p.altered[property.Name] = true
+	for _, broker := range p.brokers {
+		if p.silent[broker] != "" {
+			continue
+		}
+		err := p.until(ctx, fmt.Sprintf("set %s at broker %d", property.Name, broker), func() (bool, error) {
+			value, err := p.brokerConfig(ctx, broker, property.Name)
+			return value == property.Value, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Play) brokerConfig(ctx context.Context, broker int32, name string) (string, error) {
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	req.Version = p.version(req.Key(), -1)
+	resource := kmsg.NewDescribeConfigsRequestResource()
+	resource.ResourceType, resource.ResourceName, resource.ConfigNames = kmsg.ConfigResourceTypeBroker, strconv.Itoa(int(broker)), []string{name}
+	req.Resources = append(req.Resources, resource)
+	resp, err := p.ask(ctx, broker, req)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range resp.(*kmsg.DescribeConfigsResponse).Resources[0].Configs {
+		if c.Name == name && c.Value != nil {
+			return *c.Value, nil
+		}
+	}
+	return "", nil
+}
+
+func parseElectLeaders(words []string) (Action, error) {
+	if len(words) != 2 || words[0] != "preferred" && words[0] != "unclean" {
+		return nil, fmt.Errorf("an election is preferred or unclean")
+	}
+	ref, err := parsePartition(words[1])
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, p *Play) (string, error) {
+		log, err := p.locate(ctx, ref)
+		if err != nil {
+			return "", err
+		}
+		broker, err := p.anyBroker()
+		if err != nil {
+			return "", err
+		}
+		req := kmsg.NewPtrElectLeadersRequest()
+		req.Version, req.TimeoutMillis = p.version(req.Key(), -1), 5000
+		if words[0] == "unclean" {
+			req.ElectionType = 1
+		}
+		topic := kmsg.NewElectLeadersRequestTopic()
+		topic.Topic, topic.Partitions = log.topic, []int32{log.partition}
+		req.Topics = append(req.Topics, topic)
+		resp, err := p.ask(ctx, broker, req)
+		if err != nil {
+			return "", err
+		}
+		got := resp.(*kmsg.ElectLeadersResponse)
+		if got.ErrorCode != 0 || len(got.Topics) == 0 {
+			return renderError(got.ErrorCode), nil
+		}
+		return renderError(got.Topics[0].Partitions[0].ErrorCode), nil
+	}, nil
+}
+
+func parseReassign(words []string) (Action, error) {
+	if len(words) != 3 || words[1] != "to" {
+		return nil, fmt.Errorf("reassign wants a partition and its new brokers")
+	}
+	ref, err := parsePartition(words[0])
+	if err != nil {
+		return nil, err
+	}
+	letters := strings.Split(words[2], ",")
+	return func(ctx context.Context, p *Play) (string, error) {
+		log, err := p.locate(ctx, ref)
+		if err != nil {
+			return "", err
+		}
+		from, err := p.anyBroker()
+		if err != nil {
+			return "", err
+		}
+		req := kmsg.NewPtrAlterPartitionAssignmentsRequest()
+		req.Version, req.TimeoutMillis = p.version(req.Key(), -1), 5000
+		topic, part := kmsg.NewAlterPartitionAssignmentsRequestTopic(), kmsg.NewAlterPartitionAssignmentsRequestTopicPartition()
+		part.Partition = log.partition
+		for _, letter := range letters {
+			broker, err := p.broker(letter)
+			if err != nil {
+				return "", err
+			}
+			part.Replicas = append(part.Replicas, broker)
+		}
+		topic.Topic, topic.Partitions = log.topic, append(topic.Partitions, part)
+		req.Topics = append(req.Topics, topic)
+		resp, err := p.ask(ctx, from, req)
+		if err != nil {
+			return "", err
+		}
+		got := resp.(*kmsg.AlterPartitionAssignmentsResponse)
+		if got.ErrorCode != 0 || len(got.Topics) == 0 {
+			return renderError(got.ErrorCode), nil
+		}
+		return renderError(got.Topics[0].Partitions[0].ErrorCode), nil
+	}, nil
+}
+
+func parseBroker(words []string) (Action, error) {
+	if len(words) != 1 || !brokerLetter.MatchString(words[0]) {
+		return nil, fmt.Errorf("broker wants A, B, …")
+	}
+	return func(ctx context.Context, p *Play) (string, error) {
+		id, err := p.broker(words[0])
+		if err != nil {
+			return "", err
+		}
+		from, err := p.anyBroker()
+		if err != nil {
+			return "", err
+		}
+		meta, err := p.metadata(ctx, from)
+		if err != nil {
+			return "", err
+		}
+		for _, b := range meta.Brokers {
+			if b.NodeID == id {
+				return "registered", nil
+			}
+		}
+		return "fenced", nil
+	}, nil
+}

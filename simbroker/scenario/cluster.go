@@ -1,0 +1,35 @@
+package scenario
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Cluster is what a scenario is played on. Its methods are called from one
+// goroutine.
+type Cluster interface {
+	// Brokers lists the node ids in ascending order: A, B, C, … of the texts.
+	Brokers() []int32
+	// Request sends one request to a broker, in the version that is set in it,
+	// under a client id, and waits for the answer. It must neither retry nor
+	// change the request. The error says that there was no answer.
+	Request(ctx context.Context, broker int32, clientID string, req kmsg.Request) (kmsg.Response, error)
+	// Now is the time by which deadlines are measured and records are stamped.
+	Now() time.Time
+	// Wait lets time pass.
+	Wait(ctx context.Context, d time.Duration) error
+
+	Faults
+}
+
+// Faults are what can be done to a broker's process. Each returns when it has
+// happened; Start when the broker serves requests again.
+type Faults interface {
+	Pause(ctx context.Context, broker int32) error  // as SIGSTOP
+	Resume(ctx context.Context, broker int32) error // as SIGCONT
+	Kill(ctx context.Context, broker int32) error   // as SIGKILL
+	Stop(ctx context.Context, broker int32) error   // as SIGTERM: a controlled shutdown
+	Start(ctx context.Context, broker int32) error  // after Kill or Stop
+}

@@ -1,0 +1,14 @@
+// Package scenario is the project's one language for telling what happens to a
+// Kafka cluster: a text of commands with the output that each must give, and
+// comments that tell the story. docs/scenarios.md describes it.
+//
+// It promises that a text means the same on every kind of Cluster: the
+// simulator in process under simulated time, the simulator over TCP, and a real
+// Kafka. Requests go out in exactly the version that the text names, answers are
+// printed with symbolic names (T1, X1, P1, A), and nothing is retried or
+// repaired on the way, unless a step says await. What is claimed of the
+// simulator is what a real Kafka printed for the same text.
+//
+// It shares no code with the rooms of the simulator but their vocabulary: its
+// codec of record batches is its own. Only tests and the demo may import it.
+package scenario

@@ -1,0 +1,242 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Play is a scenario that is being played: the cluster, and what the text's
+// symbols stand for on it.
+type Play struct {
+	scenario *Scenario
+	cluster  Cluster
+	opts     Options
+	brokers  []int32
+	offered  map[int16]int16  // highest version that the cluster serves, by API key
+	features map[string]int16 // finalised features
+	symbols  symbols
+	names    map[string]string // X1, G1 → the real name
+	logs     map[string]keeper // G1-log, X1-log
+	within   time.Duration
+
+	silent  map[int32]string // brokers that were paused ("paused") or ended ("down")
+	altered map[string]bool  // dynamic properties of all brokers to reset
+}
+
+// keeper is the partition of an internal topic that keeps a group or id, with
+// its log end offset when the scenario first named it: outputs count from there.
+type keeper struct {
+	topicPartition
+	base int64
+}
+
+func newPlay(ctx context.Context, s *Scenario, cluster Cluster, opts Options) (*Play, error) {
+	p := &Play{scenario: s, cluster: cluster, opts: opts, brokers: cluster.Brokers(),
+		symbols: newSymbols(), names: map[string]string{}, logs: map[string]keeper{},
+		within: opts.Within, silent: map[int32]string{}, altered: map[string]bool{}}
+	if p.within == 0 {
+		p.within = DefaultWithin
+	}
+	if len(p.brokers) < s.Brokers {
+		return nil, fmt.Errorf("%w: brokers %d", ErrNotOffered, s.Brokers)
+	}
+	if err := p.learnVersions(ctx); err != nil {
+		return nil, err
+	}
+	for _, r := range s.Requirements {
+		if !p.meets(r) {
+			return nil, fmt.Errorf("%w: %v", ErrNotOffered, r)
+		}
+	}
+	return p, nil
+}
+
+// learnVersions asks what the cluster serves.
+func (p *Play) learnVersions(ctx context.Context) error {
+	req := kmsg.NewPtrApiVersionsRequest()
+	req.Version, req.ClientSoftwareName, req.ClientSoftwareVersion = 3, "scenario", "1"
+	answer, err := p.cluster.Request(ctx, p.brokers[0], clientID, req)
+	if err != nil {
+		return fmt.Errorf("ApiVersions: %w", err)
+	}
+	resp := answer.(*kmsg.ApiVersionsResponse)
+	p.offered, p.features = map[int16]int16{}, map[string]int16{}
+	for _, k := range resp.ApiKeys {
+		p.offered[k.ApiKey] = k.MaxVersion
+	}
+	for _, f := range resp.FinalizedFeatures {
+		p.features[f.Name] = f.MaxVersionLevel
+	}
+	return nil
+}
+
+func (p *Play) meets(r Requirement) bool {
+	if key := apiKey(r.Name); key >= 0 {
+		offered, known := p.offered[key]
+		return known && offered >= r.Level
+	}
+	return p.features[r.Name] >= r.Level
+}
+
+// apiKey is the key of an API by Kafka's name, or -1.
+func apiKey(name string) int16 {
+	for key := int16(0); key <= kmsg.MaxKey; key++ {
+		if strings.EqualFold(kmsg.NameForKey(key), name) {
+			return key
+		}
+	}
+	return -1
+}
+
+const clientID = "scenario"
+
+// adminClientID may write to internal topics, as Kafka allows by this very name.
+const adminClientID = "__admin_client"
+
+// answerWithin is how long a request may take on the cluster's clock.
+const answerWithin = 10 * time.Second
+
+// preferred are the versions of requests whose text names none, if the cluster
+// serves them; else its highest. They are the last ones that carry names, not
+// topic ids.
+var preferred = map[int16]int16{0: 12, 1: 12, 2: 11, 3: 12, 8: 9, 9: 9}
+
+// version is the version in which to send a request: the one that the text
+// names, else the preferred one.
+func (p *Play) version(key int16, named int16) int16 {
+	if named >= 0 {
+		return named
+	}
+	v, ok := preferred[key]
+	if !ok {
+		v = kmsg.RequestForKey(key).MaxVersion()
+	}
+	if offered, known := p.offered[key]; known {
+		v = min(v, offered)
+	}
+	return v
+}
+
+// ask sends a request whose version is set and waits for the answer.
+func (p *Play) ask(ctx context.Context, broker int32, req kmsg.Request) (kmsg.Response, error) {
+	return p.askAs(ctx, broker, clientID, req)
+}
+
+func (p *Play) askAs(ctx context.Context, broker int32, client string, req kmsg.Request) (kmsg.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	begin := p.cluster.Now()
+	resp, err := p.cluster.Request(ctx, broker, client, req)
+	if p.opts.Trace != nil {
+		p.opts.Trace(Exchange{Begin: begin, End: p.cluster.Now(), Broker: broker, Request: req, Response: resp, Err: err})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s to broker %d: %w", ErrNoAnswer, kmsg.NameForKey(req.Key()), broker, err)
+	}
+	return resp, nil
+}
+
+// broker is the node id of a letter.
+func (p *Play) broker(letter string) (int32, error) {
+	i := int(letter[0] - 'A')
+	if !brokerLetter.MatchString(letter) || i >= len(p.brokers) {
+		return 0, fmt.Errorf("no broker %s", letter)
+	}
+	return p.brokers[i], nil
+}
+
+// letterOf renders a node id; -1 is "none".
+func (p *Play) letterOf(broker int32) string {
+	if broker < 0 {
+		return "none"
+	}
+	if i := slices.Index(p.brokers, broker); i >= 0 {
+		return letter(i)
+	}
+	return fmt.Sprintf("broker %d", broker)
+}
+
+func (p *Play) lettersOf(brokers []int32) string {
+	letters := make([]string, len(brokers))
+	for i, b := range slices.Sorted(slices.Values(brokers)) {
+		letters[i] = p.letterOf(b)
+	}
+	return "[" + strings.Join(letters, " ") + "]"
+}
+
+// anyBroker is the first broker that the scenario has left in peace.
+func (p *Play) anyBroker() (int32, error) {
+	for _, b := range p.brokers {
+		if p.silent[b] == "" {
+			return b, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: no broker is left", ErrNoAnswer)
+}
+
+// renderError prints an error as Kafka names it, with its code.
+func renderError(code int16) string {
+	if code == 0 {
+		return ok
+	}
+	if e, known := kerr.ErrorForCode(code).(*kerr.Error); known {
+		return fmt.Sprintf("%s(%d)", e.Message, code)
+	}
+	return fmt.Sprintf("UNKNOWN(%d)", code)
+}
+
+const ok = "ok"
+
+// topicName is the real name of a topic symbol, declared or not.
+func (p *Play) topicName(symbol string) string {
+	return p.opts.Namespace + p.scenario.Name + "-" + strings.ToLower(symbol)
+}
+
+// locate finds the partition that a text names. G1-log and X1-log look up the
+// group or id, which creates the internal topic if need be.
+func (p *Play) locate(ctx context.Context, ref partitionRef) (keeper, error) {
+	symbol, rest := ref.split()
+	if symbol[0] == 'T' {
+		var partition int32
+		if _, err := fmt.Sscan(rest, &partition); err != nil {
+			return keeper{}, fmt.Errorf("%s is no partition", ref)
+		}
+		return keeper{topicPartition: topicPartition{p.topicName(symbol), partition}}, nil
+	}
+	if _, err := p.name(ctx, symbol); err != nil {
+		return keeper{}, err
+	}
+	return p.logs[symbol], nil
+}
+
+// symbolOf renders a partition as texts do; one that the text has no symbol for
+// keeps its name.
+func (p *Play) symbolOf(topic string, partition int32) string {
+	if symbol, found := strings.CutPrefix(topic, p.opts.Namespace+p.scenario.Name+"-"); found {
+		return fmt.Sprintf("%s-%d", strings.ToUpper(symbol), partition)
+	}
+	for _, symbol := range slices.Sorted(maps.Keys(p.logs)) {
+		if p.logs[symbol].topicPartition == (topicPartition{topic, partition}) {
+			return symbol + "-log"
+		}
+	}
+	return fmt.Sprintf("%s-%d", topic, partition)
+}
+
+// idSymbolOf is the symbol of a transactional id, or "" if it is not of this
+// scenario.
+func (p *Play) idSymbolOf(name string) string {
+	for _, symbol := range slices.Sorted(maps.Keys(p.names)) {
+		if symbol[0] == 'X' && p.names[symbol] == name {
+			return symbol
+		}
+	}
+	return ""
+}

@@ -1,0 +1,195 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Options say how to play a scenario.
+type Options struct {
+	// Namespace is a prefix of the real names of topics, transactional ids and
+	// groups, so that several scenarios, and several runs of one, can share a
+	// cluster.
+	Namespace string
+	// Given are the scenario's properties that the cluster was started with.
+	// The others are set dynamically, for all brokers, and reset at the end.
+	Given map[string]string
+	// Within is how long an awaited output may take; zero means DefaultWithin.
+	Within time.Duration
+	// Settle is for writing new texts: an awaited command without an expected
+	// output ends when its output has been the same for this long.
+	Settle time.Duration
+	// Observe, if set, is told each step as it ends.
+	Observe func(StepResult)
+	// Trace, if set, is told each request as it is answered.
+	Trace func(Exchange)
+}
+
+// DefaultWithin is how long an awaited output may take unless the step or the
+// Options say otherwise, on the cluster's clock.
+const DefaultWithin = 30 * time.Second
+
+const (
+	holdDefault = time.Second           // how long a held output must stay
+	pollPeriod  = 20 * time.Millisecond // between two attempts
+	// afterFailure replaces the deadline once an awaited output failed to come:
+	// the rest is played for the reader of the differences.
+	afterFailure = 2 * time.Second
+)
+
+// Exchange is one request with its answer, as it happened.
+type Exchange struct {
+	Begin, End time.Time // on the cluster's clock
+	Broker     int32
+	Request    kmsg.Request
+	Response   kmsg.Response // nil if Err is not
+	Err        error
+}
+
+// StepResult is a step with what it gave.
+type StepResult struct {
+	Step
+	Got        string
+	Begin, End time.Time // on the cluster's clock
+	Attempts   int
+}
+
+// OK says whether the output is the expected one.
+func (r StepResult) OK() bool { return r.Got == r.Want }
+
+// Result is what a scenario gave, step by step.
+type Result struct {
+	Name  string
+	Steps []StepResult
+}
+
+// Err is nil if every step gave its expected output; otherwise it shows each
+// difference with the line of the text.
+func (r *Result) Err() error {
+	var b strings.Builder
+	for _, s := range r.Steps {
+		if !s.OK() {
+			fmt.Fprintf(&b, "\n%s:%d: %s\n  want %s\n  got  %s", r.Name, s.Line, s.Command, indent(s.Want), indent(s.Got))
+		}
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return errors.New(strings.TrimPrefix(b.String(), "\n"))
+}
+
+func indent(output string) string { return strings.ReplaceAll(output, "\n", "\n       ") }
+
+// Transcript renders commands and outputs, one a line, without the story.
+func (r *Result) Transcript() string {
+	var b strings.Builder
+	for _, s := range r.Steps {
+		b.WriteString(s.Command + renderOutput(s.Got) + "\n")
+	}
+	return b.String()
+}
+
+// ErrNotOffered is wrapped by what Run returns when the cluster lacks what the
+// scenario requires; the error names it.
+var ErrNotOffered = errors.New("not offered by this cluster")
+
+// Run plays the scenario: it prepares the topics, carries out each step, and
+// leaves the cluster with all brokers running and the properties as they were.
+// The error says that the scenario could not be played; a step with another
+// output than expected is in the Result.
+func (s *Scenario) Run(ctx context.Context, cluster Cluster, opts Options) (*Result, error) {
+	p, err := newPlay(ctx, s, cluster, opts)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	result := &Result{Name: s.Name}
+	err = p.prepare(ctx)
+	for _, step := range s.Steps {
+		if err != nil {
+			break
+		}
+		var r StepResult
+		r, err = p.step(ctx, step)
+		if err != nil {
+			err = fmt.Errorf("%s:%d: %s: %w", s.Name, step.Line, step.Command, err)
+			break
+		}
+		result.Steps = append(result.Steps, r)
+		if opts.Observe != nil {
+			opts.Observe(r)
+		}
+	}
+	if cleanErr := p.restore(ctx); err == nil && cleanErr != nil {
+		err = fmt.Errorf("%s: restore the cluster: %w", s.Name, cleanErr)
+	}
+	return result, err
+}
+
+// step carries out one step in its mode.
+func (p *Play) step(ctx context.Context, s Step) (StepResult, error) {
+	r := StepResult{Step: s, Begin: p.cluster.Now()}
+	attempts, err := attempts(ctx, p, s, &r)
+	r.Attempts, r.End = attempts, p.cluster.Now()
+	if s.Mode == Await && err == nil && !r.OK() {
+		p.within = min(p.within, afterFailure)
+	}
+	return r, err
+}
+
+func attempts(ctx context.Context, p *Play, s Step, r *StepResult) (n int, err error) {
+	deadline := r.Begin.Add(p.duration(s))
+	sameSince, settling := r.Begin, s.Mode == Await && !s.arrow && p.opts.Settle > 0
+	for {
+		before := p.symbols.clone()
+		last := r.Got
+		if r.Got, err = p.carryOut(ctx, s.action); err != nil {
+			return n, err
+		}
+		n++
+		now := p.cluster.Now()
+		if last != r.Got {
+			sameSince = now
+		}
+		switch {
+		case s.Mode == Once,
+			settling && now.Sub(sameSince) >= p.opts.Settle,
+			s.Mode == Await && !settling && r.OK(),
+			s.Mode == Hold && !r.OK(),
+			!now.Before(deadline):
+			return n, nil
+		}
+		p.symbols = before
+		if err := p.cluster.Wait(ctx, pollPeriod); err != nil {
+			return n, err
+		}
+	}
+}
+
+func (p *Play) duration(s Step) time.Duration {
+	switch {
+	case s.Within > 0:
+		return s.Within
+	case s.Mode == Hold:
+		return holdDefault
+	}
+	return p.within
+}
+
+// carryOut gives an action's output.
+func (p *Play) carryOut(ctx context.Context, action Action) (string, error) {
+	output, err := action(ctx, p)
+	if errors.Is(err, ErrNoAnswer) && ctx.Err() == nil {
+		return noAnswer, nil
+	}
+	return output, err
+}
+
+// ErrNoAnswer is wrapped by the errors of requests that got no answer.
+var ErrNoAnswer = errors.New("no answer")
+
+const noAnswer = "no answer"
