@@ -1,11 +1,15 @@
 package controller
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 )
 
-// Broker is a registered broker.
+// Broker is a registered broker. It never changes; a change makes a new value.
 type Broker struct {
 	ID   kafka.BrokerID
 	Host string
@@ -19,18 +23,23 @@ type Broker struct {
 	ShuttingDown bool
 }
 
-// Partition is a partition's metadata. Values in an Image never change; a
-// change makes a new value.
+// active says whether the broker may lead and be in an ISR.
+func (b *Broker) active() bool { return !b.Fenced && !b.ShuttingDown }
+
+// Partition is a partition's metadata. It never changes; a change makes a new
+// value.
 type Partition struct {
 	// Leader is kafka.NoBroker while there is none.
 	Leader kafka.BrokerID
 	// LeaderEpoch counts elections, Epoch every change of the partition.
 	LeaderEpoch kafka.LeaderEpoch
 	Epoch       int32
-	Replicas    []kafka.BrokerID
-	ISR         []kafka.BrokerID
+	// Replicas begin with the preferred leader.
+	Replicas []kafka.BrokerID
+	ISR      []kafka.BrokerID
 	// ELR are the replicas that are no longer in the ISR and yet hold all
-	// committed records (KIP-966); LastKnownELR those of the last leader.
+	// committed records (KIP-966). LastKnownELR is the last leader, once there
+	// is neither ISR nor ELR.
 	ELR          []kafka.BrokerID
 	LastKnownELR []kafka.BrokerID
 	// Adding and Removing are replicas of a reassignment under way.
@@ -38,7 +47,8 @@ type Partition struct {
 	Removing []kafka.BrokerID
 }
 
-// Topic is a topic's metadata; Partitions is indexed by partition number.
+// Topic is a topic's metadata; Partitions is indexed by partition number. It
+// belongs to its Image, which replaces elements of Partitions.
 type Topic struct {
 	Name       string
 	ID         kafka.TopicID
@@ -47,39 +57,46 @@ type Topic struct {
 	Config property.Values
 }
 
-// Features are the finalised features of the cluster (rule J4).
-type Features struct {
-	// Epoch is the metadata offset at which they were finalised, at least 0.
-	Epoch  int64
-	Levels map[string]int16
-}
-
-// Image is what one broker knows of the cluster's metadata.
+// Image is the metadata as one node knows it. It changes with every update:
+// look things up anew in each event.
 type Image struct {
-	offset  int64
-	brokers map[kafka.BrokerID]*Broker
-	topics  map[string]*Topic
-	byID    map[kafka.TopicID]*Topic
-	sorted  []*Topic // by name; nil when it must be made anew
-
+	clusterID     string
+	offset        int64
 	features      Features
+	brokers       map[kafka.BrokerID]*Broker
+	topics        map[string]*Topic
+	byID          map[kafka.TopicID]*Topic
+	sorted        []*Topic // by name; nil when topics came or went
 	clusterConfig property.Values
 	brokerConfigs map[kafka.BrokerID]property.Values
 	groupConfigs  map[string]property.Values
-	clusterID     string
-	controllerID  kafka.BrokerID
 }
 
-// Offset is the metadata offset up to which the image has been brought.
+// Features are the finalised features of the cluster (rule J4).
+type Features struct {
+	// Epoch is the metadata offset at which they were finalised, at least 0.
+	Epoch int64
+	// Levels leaves out features at level 0.
+	Levels map[string]int16
+}
+
+func newImage() *Image {
+	return &Image{
+		offset:        -1,
+		brokers:       make(map[kafka.BrokerID]*Broker),
+		topics:        make(map[string]*Topic),
+		byID:          make(map[kafka.TopicID]*Topic),
+		brokerConfigs: make(map[kafka.BrokerID]property.Values),
+		groupConfigs:  make(map[string]property.Values),
+	}
+}
+
+// Offset is the metadata offset up to which the image has been brought; -1
+// before the first update.
 func (i *Image) Offset() int64 { return i.offset }
 
-// ClusterID is the cluster's id.
+// ClusterID is the cluster's id, 22 characters of base64.
 func (i *Image) ClusterID() string { return i.clusterID }
-
-// Controller is the broker that Metadata names as controller: under KRaft any
-// live broker, as brokers forward what is the controller's (KIP-590).
-// NoBroker when none lives.
-func (i *Image) Controller() kafka.BrokerID { return i.controller() }
 
 // Features are the finalised features.
 func (i *Image) Features() Features { return i.features }
@@ -90,11 +107,10 @@ func (i *Image) Broker(id kafka.BrokerID) (*Broker, bool) {
 	return b, ok
 }
 
-// Alive lists the brokers that are not fenced, by id.
-func (i *Image) Alive() []*Broker { return i.alive() }
-
-// Registered lists all brokers, by id.
-func (i *Image) Registered() []*Broker { return i.registered() }
+// Brokers lists the registered brokers by id, fenced ones included.
+func (i *Image) Brokers() []*Broker {
+	return slices.SortedFunc(maps.Values(i.brokers), func(a, b *Broker) int { return cmp.Compare(a.ID, b.ID) })
+}
 
 // Topic is a topic by name.
 func (i *Image) Topic(name string) (*Topic, bool) {
@@ -109,7 +125,12 @@ func (i *Image) TopicByID(id kafka.TopicID) (*Topic, bool) {
 }
 
 // Topics lists all topics by name. The slice must not be changed.
-func (i *Image) Topics() []*Topic { return i.allTopics() }
+func (i *Image) Topics() []*Topic {
+	if i.sorted == nil {
+		i.sorted = slices.SortedFunc(maps.Values(i.topics), func(a, b *Topic) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	return i.sorted
+}
 
 // Partition is the metadata of one partition.
 func (i *Image) Partition(tp kafka.TopicPartition) (*Partition, bool) {
@@ -120,17 +141,22 @@ func (i *Image) Partition(tp kafka.TopicPartition) (*Partition, bool) {
 	return t.Partitions[tp.Partition], true
 }
 
-// Leader is the live leader of a partition, as Metadata and FindCoordinator
-// answer it: false when the partition is unknown, has no leader, or the leader
-// is not known to be alive.
+// Leader is the live leader of a partition, as FindCoordinator answers it:
+// false when the partition is unknown, has no leader, or its leader is fenced.
 func (i *Image) Leader(tp kafka.TopicPartition) (*Broker, bool) {
 	p, ok := i.Partition(tp)
 	if !ok || p.Leader == kafka.NoBroker {
 		return nil, false
 	}
 	b, ok := i.brokers[p.Leader]
-	if !ok || b.Fenced {
-		return nil, false
-	}
-	return b, true
+	return b, ok && !b.Fenced
 }
+
+// ClusterConfig are the dynamic cluster-wide defaults of brokers.
+func (i *Image) ClusterConfig() property.Values { return i.clusterConfig }
+
+// BrokerConfig are a broker's dynamic properties.
+func (i *Image) BrokerConfig(id kafka.BrokerID) property.Values { return i.brokerConfigs[id] }
+
+// GroupConfig are a group's own properties.
+func (i *Image) GroupConfig(group string) property.Values { return i.groupConfigs[group] }

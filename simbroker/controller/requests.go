@@ -1,9 +1,41 @@
 package controller
 
 import (
+	"errors"
+	"fmt"
+	"strconv"
+
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 )
+
+// Errors that only brokers get to see.
+var (
+	// ErrStaleBrokerEpoch answers a broker whose registration was replaced.
+	ErrStaleBrokerEpoch = errors.New("STALE_BROKER_EPOCH")
+	// ErrIneligibleReplica answers an ISR with a member that is fenced, shutting
+	// down or no replica (KIP-841, KIP-903).
+	ErrIneligibleReplica = errors.New("INELIGIBLE_REPLICA")
+	// ErrInvalidUpdateVersion answers a change of a partition that has changed
+	// since (KIP-497).
+	ErrInvalidUpdateVersion = errors.New("INVALID_UPDATE_VERSION")
+)
+
+// Refusal is an error with the words that go out beside its code.
+type Refusal struct {
+	Err     kafka.Error
+	Message string
+}
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Message }
+
+// Unwrap makes errors.Is and errors.As see the kafka.Error.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+func refuse(err kafka.Error, format string, args ...any) error {
+	return &Refusal{Err: err, Message: fmt.Sprintf(format, args...)}
+}
 
 // NewTopic asks for a topic (CreateTopics).
 type NewTopic struct {
@@ -15,24 +47,17 @@ type NewTopic struct {
 	// Assignments are the replicas of each partition, the preferred leader
 	// first.
 	Assignments map[int32][]kafka.BrokerID
-	Config      property.Values
+	// Configs are the topic's own properties; their Op is SetConfig.
+	Configs []ConfigChange
 }
 
 // CreatedTopic answers a NewTopic.
 type CreatedTopic struct {
-	Name              string
 	ID                kafka.TopicID
 	Partitions        int32
 	ReplicationFactor int16
 	Config            []property.Entry
-	Err               error // ErrTopicAlreadyExists, ErrInvalidTopicException, …
-}
-
-// TopicResult answers a request about a topic as a whole.
-type TopicResult struct {
-	Name string
-	ID   kafka.TopicID
-	Err  error
+	Err               error
 }
 
 // MorePartitions asks for a topic to grow to Count (CreatePartitions).
@@ -47,10 +72,12 @@ type MorePartitions struct {
 // Election is a kind of leader election (ElectLeaders).
 type Election int8
 
-// The elections a client can ask for.
+// The elections. Online is the controller's own: it elects only where there is
+// no leader that is fit.
 const (
-	PreferredElection Election = iota
-	UncleanElection
+	Online Election = iota
+	Preferred
+	Unclean
 )
 
 // PartitionResult answers a request about one partition.
@@ -66,11 +93,35 @@ type Reassignment struct {
 	Replicas       []kafka.BrokerID
 }
 
+// ISRChange is a leader's wish for another ISR (AlterPartition, KIP-497).
+type ISRChange struct {
+	TopicPartition kafka.TopicPartition
+	LeaderEpoch    kafka.LeaderEpoch
+	PartitionEpoch int32
+	ISR            []kafka.BrokerID
+}
+
 // ConfigResource is a thing whose configuration is altered. An empty Name of a
-// Broker resource is the cluster-wide default.
+// broker's is the cluster-wide default.
 type ConfigResource struct {
 	Type property.Resource
 	Name string
+}
+
+// BrokerResource is the configuration of one broker.
+func BrokerResource(id kafka.BrokerID) ConfigResource {
+	return ConfigResource{property.Broker, strconv.Itoa(int(id))}
+}
+
+func (r ConfigResource) broker() (kafka.BrokerID, bool) {
+	id, err := strconv.ParseInt(r.Name, 10, 32)
+	return kafka.BrokerID(id), err == nil
+}
+
+// String is worded as Kafka's ConfigResource.
+func (r ConfigResource) String() string {
+	kind := map[property.Resource]string{property.Broker: "BROKER", property.Topic: "TOPIC", property.Group: "GROUP"}[r.Type]
+	return fmt.Sprintf("ConfigResource(type=%s, name='%s')", kind, r.Name)
 }
 
 // ConfigOp is what is done to a property (KIP-339).
@@ -98,21 +149,3 @@ type ConfigChange struct {
 	Value string
 	Null  bool
 }
-
-// ConfigResult answers a ConfigAlteration.
-type ConfigResult struct {
-	Resource ConfigResource
-	Err      error
-}
-
-// Refusal is an error with the words that go out beside its code.
-type Refusal struct {
-	Err     error // one of kafka's
-	Message string
-}
-
-// Error implements error.
-func (r *Refusal) Error() string { return r.Err.Error() + ": " + r.Message }
-
-// Unwrap makes errors.Is see the kafka error.
-func (r *Refusal) Unwrap() error { return r.Err }

@@ -188,3 +188,24 @@ func duration(ms int64) time.Duration {
 	const most = int64((1<<63 - 1) / time.Millisecond)
 	return time.Duration(min(ms, most)) * time.Millisecond
 }
+
+// DescribeClusterDefault describes the cluster-wide dynamic defaults alone, as
+// DescribeConfigs does for a broker resource without a name.
+func DescribeClusterDefault(cluster Values, names []string) []Entry {
+	if names == nil {
+		names = slices.Sorted(maps.Keys(cluster))
+	}
+	c := Config{cluster: cluster}
+	var entries []Entry
+	for _, name := range names {
+		if _, ok := cluster[name]; !ok {
+			continue
+		}
+		e, _ := c.entry(name)
+		if len(e.Synonyms) > 0 {
+			e.Synonyms = e.Synonyms[:1]
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}

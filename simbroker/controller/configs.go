@@ -1,0 +1,143 @@
+package controller
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/property"
+)
+
+// AlterConfigs alters configurations (IncrementalAlterConfigs), one error each
+// in their order; a resource is changed as a whole or not at all. Errors:
+// ErrUnknownTopicOrPartition, ErrInvalidConfig, ErrInvalidRequest.
+func (c *Controller) AlterConfigs(alterations []ConfigAlteration, validateOnly bool) []error {
+	errs := make([]error, len(alterations))
+	for i, a := range alterations {
+		errs[i] = c.alterConfigs(a, validateOnly)
+	}
+	c.commit()
+	return errs
+}
+
+func (c *Controller) alterConfigs(a ConfigAlteration, validateOnly bool) error {
+	if a.Resource.Type == property.Topic {
+		if _, ok := c.image.topics[a.Resource.Name]; !ok {
+			return kafka.ErrUnknownTopicOrPartition
+		}
+	}
+	if a.Resource.Type == property.Broker {
+		if err := checkDynamic(a); err != nil {
+			return err
+		}
+	}
+	values, err := changeConfigs(a.Resource.Type, c.image.config(a.Resource), a.Changes)
+	if err != nil {
+		return err
+	}
+	if !validateOnly {
+		c.setConfig(ConfigState{a.Resource, values})
+	}
+	return nil
+}
+
+// checkDynamic refuses to change what a running broker cannot (KIP-226).
+func checkDynamic(a ConfigAlteration) error {
+	_, one := a.Resource.broker()
+	if !one && a.Resource.Name != "" {
+		return refuse(kafka.ErrInvalidRequest, "Broker id must be an integer, but it is: %s", a.Resource.Name)
+	}
+	var readOnly, perBroker []string
+	for _, change := range a.Changes {
+		d, ok := property.Lookup(property.Broker, change.Name)
+		switch {
+		case !ok:
+		case d.Update == property.ReadOnly:
+			readOnly = append(readOnly, change.Name)
+		case d.Update == property.PerBroker && !one:
+			perBroker = append(perBroker, change.Name)
+		}
+	}
+	if readOnly != nil {
+		return refuse(kafka.ErrInvalidRequest, "Cannot update these configs dynamically: [%s]", strings.Join(readOnly, ", "))
+	}
+	if perBroker != nil {
+		return refuse(kafka.ErrInvalidRequest, "Cannot update these configs at default cluster level, broker id must be specified: [%s]", strings.Join(perBroker, ", "))
+	}
+	return nil
+}
+
+// changeConfigs applies changes to what is set for a resource.
+func changeConfigs(r property.Resource, values property.Values, changes []ConfigChange) (property.Values, error) {
+	next := maps.Clone(values)
+	if next == nil {
+		next = make(property.Values)
+	}
+	for _, change := range changes {
+		if err := applyChange(r, next, change); err != nil {
+			return nil, err
+		}
+	}
+	return next, nil
+}
+
+func applyChange(r property.Resource, values property.Values, change ConfigChange) error {
+	d, known := property.Lookup(r, change.Name)
+	switch {
+	case !known && r == property.Topic:
+		return refuse(kafka.ErrInvalidConfig, "Unknown topic config name: %s", change.Name)
+	case !known && r == property.Group:
+		return refuse(kafka.ErrInvalidConfig, "Unknown group config name: %s", change.Name)
+	case change.Op == DeleteConfig:
+		delete(values, change.Name)
+		return nil
+	case change.Null && r == property.Topic:
+		return refuse(kafka.ErrInvalidConfig, "Null value not supported for topic configs: %s", change.Name)
+	case change.Null:
+		return refuse(kafka.ErrInvalidRequest, "Null value not supported for : %s", change.Name)
+	}
+	value := strings.TrimSpace(change.Value)
+	if change.Op == AppendConfig || change.Op == SubtractConfig {
+		if !known || d.Type != property.List {
+			return refuse(kafka.ErrInvalidConfig, "Can't %s to key %s because its type is not LIST.", opName(change.Op), change.Name)
+		}
+		value = changeList(d, values, change.Op, value)
+	}
+	var bad *property.ValueError
+	if err := property.CheckValue(r, change.Name, value); errors.As(err, &bad) {
+		if r == property.Broker {
+			return refuse(kafka.ErrInvalidRequest, "Invalid value %s for configuration %s: %s", bad.Value, bad.Name, bad.Reason)
+		}
+		return refuse(kafka.ErrInvalidConfig, "%s", bad.Error())
+	}
+	values[change.Name] = value
+	return nil
+}
+
+func opName(op ConfigOp) string {
+	if op == AppendConfig {
+		return "APPEND"
+	}
+	return "SUBTRACT"
+}
+
+// changeList adds elements to what is set for a list, or takes them away.
+func changeList(d *property.Definition, values property.Values, op ConfigOp, elements string) string {
+	now, ok := values[d.Name]
+	if !ok {
+		now = d.Default
+	}
+	split := func(r rune) bool { return r == ',' }
+	list := strings.FieldsFunc(now, split)
+	for _, e := range strings.FieldsFunc(elements, split) {
+		switch i := slices.Index(list, e); {
+		case op == AppendConfig && i < 0:
+			list = append(list, e)
+		case op == SubtractConfig && i >= 0:
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	return strings.Join(list, ",")
+}

@@ -1,0 +1,120 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/property"
+)
+
+// Update is what one act of the controller changed, or, as a snapshot, all
+// there is. It is shared by its receivers and must not be changed.
+type Update struct {
+	// Offset is the metadata offset after the update.
+	Offset int64
+	// Snapshot updates replace the whole image.
+	Snapshot   bool
+	ClusterID  string // of snapshots
+	Features   Features
+	Brokers    []*Broker // registered or changed
+	Topics     []*Topic  // new or grown ones
+	Deleted    []*Topic
+	Partitions []PartitionChange
+	Configs    []ConfigState
+}
+
+// PartitionChange is a partition's new state.
+type PartitionChange struct {
+	TopicPartition kafka.TopicPartition
+	Partition      *Partition
+}
+
+// ConfigState is all that is set for a resource; empty Values mean nothing is.
+type ConfigState struct {
+	Resource ConfigResource
+	Values   property.Values
+}
+
+// apply brings the image up to date.
+func (i *Image) apply(u *Update) {
+	if u.Snapshot {
+		*i = *newImage()
+		i.clusterID, i.features = u.ClusterID, u.Features
+	}
+	i.offset = u.Offset
+	for _, b := range u.Brokers {
+		i.brokers[b.ID] = b
+	}
+	for _, t := range u.Deleted {
+		delete(i.topics, t.Name)
+		delete(i.byID, t.ID)
+		i.sorted = nil
+	}
+	for _, t := range u.Topics {
+		own := *t
+		own.Partitions = slices.Clone(t.Partitions)
+		i.topics[t.Name], i.byID[t.ID] = &own, &own
+		i.sorted = nil
+	}
+	for _, p := range u.Partitions {
+		i.topics[p.TopicPartition.Topic].Partitions[p.TopicPartition.Partition] = p.Partition
+	}
+	for _, c := range u.Configs {
+		i.setConfig(c)
+	}
+}
+
+func (i *Image) setConfig(c ConfigState) {
+	switch c.Resource.Type {
+	case property.Topic:
+		if t, ok := i.topics[c.Resource.Name]; ok {
+			t.Config = c.Values
+		}
+	case property.Broker:
+		if id, ok := c.Resource.broker(); ok {
+			i.brokerConfigs[id] = c.Values
+		} else {
+			i.clusterConfig = c.Values
+		}
+	case property.Group:
+		i.groupConfigs[c.Resource.Name] = c.Values
+	}
+}
+
+// config is what is set for a resource.
+func (i *Image) config(r ConfigResource) property.Values {
+	switch r.Type {
+	case property.Topic:
+		if t, ok := i.topics[r.Name]; ok {
+			return t.Config
+		}
+		return nil
+	case property.Group:
+		return i.groupConfigs[r.Name]
+	}
+	if id, ok := r.broker(); ok {
+		return i.brokerConfigs[id]
+	}
+	return i.clusterConfig
+}
+
+// snapshot is the whole image as an update.
+func (i *Image) snapshot() *Update {
+	u := &Update{Offset: i.offset, Snapshot: true, ClusterID: i.clusterID, Features: i.features, Brokers: i.Brokers()}
+	for _, t := range i.Topics() {
+		own := *t
+		own.Partitions = slices.Clone(t.Partitions)
+		u.Topics = append(u.Topics, &own)
+	}
+	if len(i.clusterConfig) > 0 {
+		u.Configs = append(u.Configs, ConfigState{ConfigResource{Type: property.Broker}, i.clusterConfig})
+	}
+	for _, id := range slices.Sorted(maps.Keys(i.brokerConfigs)) {
+		u.Configs = append(u.Configs, ConfigState{BrokerResource(id), i.brokerConfigs[id]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(i.groupConfigs)) {
+		u.Configs = append(u.Configs, ConfigState{ConfigResource{property.Group, name}, i.groupConfigs[name]})
+	}
+	return u
+}
