@@ -153,7 +153,7 @@ func (a *Agent) DescribeConfigs(r ConfigResource, names []string) ([]property.En
 func (a *Agent) Coordinator(topic, key string) (*Broker, error) {
 	t, ok := a.image.topics[topic]
 	if !ok {
-		a.CreateAutomatically(topic)
+		a.createAutomatically(topic)
 		return nil, kafka.ErrCoordinatorNotAvailable
 	}
 	partition := kafka.PartitionFor(key, int32(len(t.Partitions)))
@@ -164,9 +164,16 @@ func (a *Agent) Coordinator(topic, key string) (*Broker, error) {
 	return b, nil
 }
 
-// CreateAutomatically asks for a topic with the properties that the brokers
-// have for it. There is no answer: whoever needs it asks again.
-func (a *Agent) CreateAutomatically(topic string) {
+// AutoCreate asks for a topic that a client named in Metadata, if
+// auto.create.topics.enable; an internal one is always made. There is no
+// answer: the client asks again.
+func (a *Agent) AutoCreate(topic string) {
+	if kafka.IsInternal(topic) || a.config.Bool("auto.create.topics.enable") {
+		a.createAutomatically(topic)
+	}
+}
+
+func (a *Agent) createAutomatically(topic string) {
 	a.link(func(c *Controller) func() {
 		c.CreateAutomatically(topic) // refused while there are too few brokers
 		return nil
@@ -179,13 +186,13 @@ func (a *Agent) CreateTopics(topics []NewTopic, validateOnly bool, done func([]C
 }
 
 // DeleteTopics forwards to Controller.DeleteTopics.
-func (a *Agent) DeleteTopics(names []string, done func([]error)) {
-	ask(a, func(c *Controller) []error { return c.DeleteTopics(names) }, done)
+func (a *Agent) DeleteTopics(topics []TopicResult, done func([]TopicResult)) {
+	ask(a, func(c *Controller) []TopicResult { return c.DeleteTopics(topics) }, done)
 }
 
 // CreatePartitions forwards to Controller.CreatePartitions.
-func (a *Agent) CreatePartitions(topics []MorePartitions, validateOnly bool, done func([]error)) {
-	ask(a, func(c *Controller) []error { return c.CreatePartitions(topics, validateOnly) }, done)
+func (a *Agent) CreatePartitions(topics []MorePartitions, validateOnly bool, done func([]TopicResult)) {
+	ask(a, func(c *Controller) []TopicResult { return c.CreatePartitions(topics, validateOnly) }, done)
 }
 
 // ElectLeaders forwards to Controller.ElectLeaders.
@@ -199,8 +206,8 @@ func (a *Agent) Reassign(r []Reassignment, done func([]PartitionResult)) {
 }
 
 // AlterConfigs forwards to Controller.AlterConfigs.
-func (a *Agent) AlterConfigs(alterations []ConfigAlteration, validateOnly bool, done func([]error)) {
-	ask(a, func(c *Controller) []error { return c.AlterConfigs(alterations, validateOnly) }, done)
+func (a *Agent) AlterConfigs(alterations []ConfigAlteration, validateOnly bool, done func([]ConfigResult)) {
+	ask(a, func(c *Controller) []ConfigResult { return c.AlterConfigs(alterations, validateOnly) }, done)
 }
 
 // AlterPartition forwards to Controller.AlterPartition.

@@ -10,16 +10,16 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 )
 
-// AlterConfigs alters configurations (IncrementalAlterConfigs), one error each
+// AlterConfigs alters configurations (IncrementalAlterConfigs), one result each
 // in their order; a resource is changed as a whole or not at all. Errors:
 // ErrUnknownTopicOrPartition, ErrInvalidConfig, ErrInvalidRequest.
-func (c *Controller) AlterConfigs(alterations []ConfigAlteration, validateOnly bool) []error {
-	errs := make([]error, len(alterations))
+func (c *Controller) AlterConfigs(alterations []ConfigAlteration, validateOnly bool) []ConfigResult {
+	results := make([]ConfigResult, len(alterations))
 	for i, a := range alterations {
-		errs[i] = c.alterConfigs(a, validateOnly)
+		results[i] = ConfigResult{a.Resource, c.alterConfigs(a, validateOnly)}
 	}
 	c.commit()
-	return errs
+	return results
 }
 
 func (c *Controller) alterConfigs(a ConfigAlteration, validateOnly bool) error {

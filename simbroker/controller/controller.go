@@ -184,7 +184,7 @@ func (c *Controller) scheduleElections() {
 	balance := time.Duration(c.config.Int("leader.imbalance.check.interval.seconds")) * time.Second
 	c.every(balance, func() {
 		if c.config.Bool("auto.leader.rebalance.enable") {
-			c.ElectLeaders(Preferred, nil)
+			c.ElectLeaders(PreferredElection, nil)
 		}
 	})
 	c.every(c.config.Duration("unclean.leader.election.interval.ms"), c.electUnclean)

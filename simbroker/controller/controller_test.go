@@ -118,14 +118,14 @@ func TestUncleanElection(t *testing.T) {
 	c.want(t0, "leader -1 epoch 1 ISR [] ELR [1]")
 	c.join(2, -1)
 	c.want(t0, "leader -1 epoch 1 ISR [] ELR [1]")
-	if r := c.ElectLeaders(Preferred, []kafka.TopicPartition{t0}); r[0].Err != kafka.ErrPreferredLeaderNotAvailable {
+	if r := c.ElectLeaders(PreferredElection, []kafka.TopicPartition{t0}); r[0].Err != kafka.ErrPreferredLeaderNotAvailable {
 		t.Errorf("preferred election: %v", r[0].Err)
 	}
-	if r := c.ElectLeaders(Unclean, nil); len(r) != 1 || r[0].Err != nil {
+	if r := c.ElectLeaders(UncleanElection, nil); len(r) != 1 || r[0].Err != nil {
 		t.Errorf("unclean election: %v", r)
 	}
 	c.want(t0, "leader 2 epoch 2 ISR [2] ELR []")
-	if r := c.ElectLeaders(Unclean, []kafka.TopicPartition{t0}); r[0].Err != kafka.ErrElectionNotNeeded {
+	if r := c.ElectLeaders(UncleanElection, []kafka.TopicPartition{t0}); r[0].Err != kafka.ErrElectionNotNeeded {
 		t.Errorf("second unclean election: %v", r[0].Err)
 	}
 }
@@ -371,7 +371,7 @@ func TestInternalTopicsFollowBrokerProperties(t *testing.T) {
 func TestCreatePartitions(t *testing.T) {
 	c := newCluster(t, 2, nil)
 	c.create("t", nil, replicas(1, 2))
-	grow := func(m MorePartitions) error { return c.CreatePartitions([]MorePartitions{m}, false)[0] }
+	grow := func(m MorePartitions) error { return c.CreatePartitions([]MorePartitions{m}, false)[0].Err }
 	for _, r := range []struct {
 		name string
 		more MorePartitions
@@ -397,7 +397,7 @@ func TestAlterConfigs(t *testing.T) {
 	c.create("t", nil, replicas(1))
 	topic := ConfigResource{property.Topic, "t"}
 	alter := func(r ConfigResource, changes ...ConfigChange) error {
-		return c.AlterConfigs([]ConfigAlteration{{r, changes}}, false)[0]
+		return c.AlterConfigs([]ConfigAlteration{{r, changes}}, false)[0].Err
 	}
 	for _, r := range []struct {
 		name     string
@@ -469,11 +469,13 @@ func TestAgentFollowsTheController(t *testing.T) {
 		{ConfigResource{property.Group, "g"}, []ConfigChange{{Name: "consumer.session.timeout.ms", Value: "50000"}}},
 	}, false)
 	start(2)
-	c.DeleteTopics([]string{"b"})
+	if r := c.DeleteTopics([]TopicResult{{Name: "b"}, {Name: "c"}, {ID: kafka.TopicID{1}}}); r[0].Err != nil || r[1].Err != kafka.ErrUnknownTopicOrPartition || r[2].Err != kafka.ErrUnknownTopicID {
+		t.Errorf("deleted: %v", r)
+	}
 	loop.Advance(time.Second)
-	agents[1].CreatePartitions([]MorePartitions{{Topic: "a", Count: 3}}, false, func(errs []error) {
-		if errs[0] != nil {
-			t.Error(errs[0])
+	agents[1].CreatePartitions([]MorePartitions{{Topic: "a", Count: 3}}, false, func(r []TopicResult) {
+		if r[0].Err != nil {
+			t.Error(r[0].Err)
 		}
 		if topic, _ := agents[1].Image().Topic("a"); len(topic.Partitions) != 3 {
 			t.Error("the answer came before the update")
@@ -495,7 +497,7 @@ func TestAgentFollowsTheController(t *testing.T) {
 
 func describe(i *Image) string {
 	s := fmt.Sprint(i.offset, i.clusterID, i.features, i.clusterConfig, i.brokerConfigs, i.groupConfigs)
-	for _, b := range i.Brokers() {
+	for _, b := range i.Registered() {
 		s += fmt.Sprintf("\n%+v", *b)
 	}
 	for _, t := range i.Topics() {

@@ -77,7 +77,7 @@ func (c *Controller) elect(topic string, p *Partition, kind Election) {
 	fit := func(r kafka.BrokerID) bool {
 		return (slices.Contains(p.ISR, r) || slices.Contains(p.ELR, r)) && c.active(r)
 	}
-	if kind == Preferred && fit(p.Replicas[0]) {
+	if kind == PreferredElection && fit(p.Replicas[0]) {
 		c.lead(topic, p, p.Replicas[0], false)
 		return
 	}
@@ -92,7 +92,7 @@ func (c *Controller) elect(topic string, p *Partition, kind Election) {
 		c.lead(topic, p, p.LastKnownELR[0], true)
 		return
 	}
-	if kind == Unclean || c.config.Topic(c.image.topics[topic].Config).Bool("unclean.leader.election.enable") {
+	if kind == UncleanElection || c.config.Topic(c.image.topics[topic].Config).Bool("unclean.leader.election.enable") {
 		if i := slices.IndexFunc(p.Replicas, c.active); i >= 0 {
 			c.lead(topic, p, p.Replicas[i], true)
 			return
@@ -188,12 +188,12 @@ func (c *Controller) ElectLeaders(kind Election, partitions []kafka.TopicPartiti
 }
 
 func (c *Controller) electLeader(kind Election, tp kafka.TopicPartition, p *Partition) error {
-	if kind == Preferred && p.Leader == p.Replicas[0] || kind == Unclean && p.Leader != kafka.NoBroker {
+	if kind == PreferredElection && p.Leader == p.Replicas[0] || kind == UncleanElection && p.Leader != kafka.NoBroker {
 		return kafka.ErrElectionNotNeeded
 	}
 	next := c.update(tp, p, edit{election: kind})
 	switch {
-	case kind == Preferred && next.Leader != next.Replicas[0]:
+	case kind == PreferredElection && next.Leader != next.Replicas[0]:
 		return kafka.ErrPreferredLeaderNotAvailable
 	case next.Leader == kafka.NoBroker:
 		return kafka.ErrEligibleLeadersNotAvailable

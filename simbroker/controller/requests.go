@@ -53,11 +53,19 @@ type NewTopic struct {
 
 // CreatedTopic answers a NewTopic.
 type CreatedTopic struct {
+	Name              string
 	ID                kafka.TopicID
 	Partitions        int32
 	ReplicationFactor int16
 	Config            []property.Entry
 	Err               error
+}
+
+// TopicResult answers a request about a topic as a whole.
+type TopicResult struct {
+	Name string
+	ID   kafka.TopicID
+	Err  error
 }
 
 // MorePartitions asks for a topic to grow to Count (CreatePartitions).
@@ -72,12 +80,12 @@ type MorePartitions struct {
 // Election is a kind of leader election (ElectLeaders).
 type Election int8
 
-// The elections. Online is the controller's own: it elects only where there is
-// no leader that is fit.
+// The elections a client can ask for, and the controller's own, which elects
+// only where there is no leader that is fit.
 const (
-	Online Election = iota
-	Preferred
-	Unclean
+	PreferredElection Election = iota + 1
+	UncleanElection
+	onlineElection Election = 0
 )
 
 // PartitionResult answers a request about one partition.
@@ -122,6 +130,12 @@ func (r ConfigResource) broker() (kafka.BrokerID, bool) {
 func (r ConfigResource) String() string {
 	kind := map[property.Resource]string{property.Broker: "BROKER", property.Topic: "TOPIC", property.Group: "GROUP"}[r.Type]
 	return fmt.Sprintf("ConfigResource(type=%s, name='%s')", kind, r.Name)
+}
+
+// ConfigResult answers a ConfigAlteration.
+type ConfigResult struct {
+	Resource ConfigResource
+	Err      error
 }
 
 // ConfigOp is what is done to a property (KIP-339).

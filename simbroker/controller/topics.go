@@ -16,10 +16,11 @@ func (c *Controller) CreateTopics(topics []NewTopic, validateOnly bool) []Create
 	results := make([]CreatedTopic, len(topics))
 	for i, t := range topics {
 		if named := func(o NewTopic) bool { return o.Name == t.Name }; slices.ContainsFunc(topics[:i], named) || slices.ContainsFunc(topics[i+1:], named) {
-			results[i].Err = refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
+			results[i] = CreatedTopic{Name: t.Name, Err: refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")}
 			continue
 		}
 		results[i] = c.createTopic(t, validateOnly)
+		results[i].Name = t.Name
 	}
 	c.commit()
 	return results
@@ -147,7 +148,7 @@ func (c *Controller) checkReplicas(replicas []kafka.BrokerID) error {
 // one, followers on those that come after, one further in each round. Fenced
 // brokers get replicas and lead nothing.
 func (c *Controller) place(count, factor int) ([][]kafka.BrokerID, error) {
-	brokers := c.image.Brokers()
+	brokers := c.image.Registered()
 	if factor > len(brokers) {
 		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached because only %d broker(s) are registered.", factor, factor, len(brokers))
 	}
@@ -197,34 +198,44 @@ func (c *Controller) newPartition(replicas []kafka.BrokerID) *Partition {
 	return p
 }
 
-// DeleteTopics deletes topics by name, one error each in their order:
-// ErrUnknownTopicOrPartition, or ErrInvalidRequest when delete.topic.enable is
-// false.
-func (c *Controller) DeleteTopics(names []string) []error {
-	errs := make([]error, len(names))
-	for i, name := range names {
-		t, ok := c.image.topics[name]
-		switch {
-		case !c.config.Bool("delete.topic.enable"):
-			errs[i] = refuse(kafka.ErrInvalidRequest, "Topic deletion is disabled.")
-		case !ok:
-			errs[i] = kafka.ErrUnknownTopicOrPartition
-		default:
-			c.deleteTopic(t)
-		}
+// DeleteTopics deletes topics, each given by Name or, if that is empty, by ID,
+// and answers with both. Errors: ErrUnknownTopicOrPartition, ErrUnknownTopicID,
+// ErrInvalidRequest when delete.topic.enable is false.
+func (c *Controller) DeleteTopics(topics []TopicResult) []TopicResult {
+	results := slices.Clone(topics)
+	for i := range results {
+		c.delete(&results[i])
 	}
 	c.commit()
-	return errs
+	return results
 }
 
-// CreatePartitions adds partitions to topics, one error each in their order.
-func (c *Controller) CreatePartitions(topics []MorePartitions, validateOnly bool) []error {
-	errs := make([]error, len(topics))
+func (c *Controller) delete(r *TopicResult) {
+	t, ok := c.image.topics[r.Name]
+	if r.Name == "" {
+		t, ok = c.image.byID[r.ID]
+	}
+	switch {
+	case !c.config.Bool("delete.topic.enable"):
+		r.Err = refuse(kafka.ErrInvalidRequest, "Topic deletion is disabled.")
+	case !ok && r.Name == "":
+		r.Err = kafka.ErrUnknownTopicID
+	case !ok:
+		r.Err = kafka.ErrUnknownTopicOrPartition
+	default:
+		r.Name, r.ID = t.Name, t.ID
+		c.deleteTopic(t)
+	}
+}
+
+// CreatePartitions adds partitions to topics, one result each in their order.
+func (c *Controller) CreatePartitions(topics []MorePartitions, validateOnly bool) []TopicResult {
+	results := make([]TopicResult, len(topics))
 	for i, t := range topics {
-		errs[i] = c.createPartitions(t, validateOnly)
+		results[i] = TopicResult{Name: t.Topic, Err: c.createPartitions(t, validateOnly)}
 	}
 	c.commit()
-	return errs
+	return results
 }
 
 func (c *Controller) createPartitions(m MorePartitions, validateOnly bool) error {

@@ -101,7 +101,7 @@ func (i *Image) config(r ConfigResource) property.Values {
 
 // snapshot is the whole image as an update.
 func (i *Image) snapshot() *Update {
-	u := &Update{Offset: i.offset, Snapshot: true, ClusterID: i.clusterID, Features: i.features, Brokers: i.Brokers()}
+	u := &Update{Offset: i.offset, Snapshot: true, ClusterID: i.clusterID, Features: i.features, Brokers: i.Registered()}
 	for _, t := range i.Topics() {
 		own := *t
 		own.Partitions = slices.Clone(t.Partitions)
