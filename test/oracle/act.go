@@ -45,6 +45,10 @@ const (
 	// Partition, Offset. It makes the order of the log exact where several
 	// transactions end at about the same time.
 	Marker Kind = "marker"
+	// LostMarker says that a transaction that ended leaves no marker in a
+	// partition (rule G17, or a fault that drops it): TransactionalID, Topic,
+	// Partition.
+	LostMarker Kind = "lost_marker"
 	// CommitOffset: Group, Topic, Partition, Offset; with TransactionalID it takes
 	// effect with that transaction's commit (rule H5).
 	CommitOffset Kind = "commit_offset"

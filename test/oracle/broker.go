@@ -1,0 +1,220 @@
+package oracle
+
+import "time"
+
+// outage is a stretch of time in which a broker did not serve: paused, killed
+// or stopped. up is {never, never} while it lasts.
+type outage struct {
+	down, up window
+	// controlled: the broker left every ISR and gave up leadership by itself.
+	controlled bool
+}
+
+// fleet is the brokers and what befell them.
+type fleet struct {
+	timing  Timing
+	brokers []int32
+	outages map[int32][]outage
+}
+
+func (f *fleet) learn(a Act) {
+	switch a.Kind {
+	case PauseBroker, KillBroker, StopBroker:
+		f.outages[a.Broker] = append(f.outages[a.Broker], outage{
+			down: a.window(), up: window{never, never}, controlled: a.Kind == StopBroker})
+	case ResumeBroker, StartBroker:
+		if list := f.outages[a.Broker]; len(list) > 0 {
+			list[len(list)-1].up = a.window()
+		}
+	}
+}
+
+// shrunk is when the broker of an outage left the ISR of a partition that needs
+// no more than the replicas that are left: the earliest and latest moment.
+func (f *fleet) shrunk(o outage) window {
+	if o.controlled {
+		return window{o.down.early, o.down.late.add(f.timing.Settle)}
+	}
+	return window{o.down.early.add(f.timing.shrinkEarliest()), o.down.late.add(f.timing.shrinkLatest())}
+}
+
+// spare says whether a partition can do without the broker of an outage: there
+// is another replica, and enough of them up for min.insync.replicas.
+func (f *fleet) spare(p *partition, broker int32, o outage) bool {
+	up := 0
+	for _, r := range p.replicas {
+		if r != broker && !f.downAt(r, o.down.early) {
+			up++
+		}
+	}
+	return up >= max(1, min(p.minInSync, len(p.replicas)))
+}
+
+func (f *fleet) downAt(broker int32, t moment) bool {
+	for _, o := range f.outages[broker] {
+		if o.down.early <= t && t <= o.up.late {
+			return true
+		}
+	}
+	return false
+}
+
+// unblocked is the earliest moment from t on at which no replica that is in the
+// ISR for certain keeps the partition's high watermark from moving (rules F1,
+// F2).
+func (f *fleet) unblocked(p *partition, t moment) moment {
+	for again := true; again; {
+		again = false
+		for _, r := range p.replicas {
+			for i, o := range f.outages[r] {
+				if i > 0 && o.down.early < f.outages[r][i-1].up.late.add(f.timing.Settle) {
+					continue // it may not have been back in the ISR
+				}
+				free := o.up.early
+				if f.spare(p, r, o) {
+					free = min(free, f.shrunk(o).early)
+				}
+				if o.down.late <= t && t < free {
+					t, again = free, true
+				}
+			}
+		}
+	}
+	return t
+}
+
+// replicatedBy bounds when what was appended within w stands below the high
+// watermark.
+func (f *fleet) replicatedBy(p *partition, w window) moment {
+	if len(p.replicas) <= 1 || w.late == never {
+		return w.late
+	}
+	t := w.late.add(f.timing.ReplicationDelay)
+	for again := true; again; {
+		again = false
+		for _, r := range p.replicas {
+			for _, o := range f.outages[r] {
+				free := o.up.late.add(f.timing.Settle)
+				if f.spare(p, r, o) {
+					free = min(free, f.shrunk(o).late)
+				}
+				free = free.add(f.timing.ReplicationDelay)
+				if o.down.early <= t && w.early <= free && free > t {
+					t, again = free, true
+				}
+			}
+		}
+	}
+	return t
+}
+
+// excuse is one stretch of time in which a broker may not have answered.
+type excuse struct{ from, to moment }
+
+func (x excuse) meets(s, e moment) bool { return x.from <= e && s <= x.to }
+
+// excuses are the stretches in which an outage may cost the samples of a
+// partition that the broker leads or of a group that it coordinates. moves says
+// that another broker takes over.
+func (f *fleet) excuses(o outage, moves bool) []excuse {
+	back := o.up.late.add(f.timing.Settle)
+	if !moves {
+		return []excuse{{o.down.early, back}}
+	}
+	return []excuse{
+		{o.down.early, min(back, f.shrunk(o).late.add(f.timing.Settle))},
+		{o.up.early, back},
+	}
+}
+
+// all says whether every broker may have been silent within [s, e].
+func (f *fleet) allSilent(s, e moment) bool {
+	for _, b := range f.brokers {
+		silent := false
+		for _, o := range f.outages[b] {
+			silent = silent || (excuse{o.down.early, o.up.late.add(f.timing.Settle)}).meets(s, e)
+		}
+		if !silent {
+			return false
+		}
+	}
+	return len(f.brokers) > 0
+}
+
+// seat is who may hold an office (a partition's leader, a group's coordinator):
+// from a moment on, one of the set; nil stands for "any broker".
+type seat struct {
+	from moment
+	who  []int32
+}
+
+// seats is the history of an office, from the first holder and the sights of
+// later ones. An outage of a holder opens it to every candidate.
+func (f *fleet) seats(first []int32, candidates []int32, from moment, sights []Act) []seat {
+	list := []seat{{always, first}}
+	for _, r := range first {
+		if f.downAt(r, from) {
+			list[0].who = candidates
+		}
+	}
+	next := 0
+	for {
+		cur := list[len(list)-1]
+		at, who := never, []int32(nil)
+		for _, r := range cur.who {
+			for _, o := range f.outages[r] {
+				if o.down.early > cur.from && o.down.early < at {
+					at, who = o.down.early, candidates
+				}
+			}
+		}
+		for next < len(sights) && momentOf(sights[next].Answered).add(f.timing.Settle) <= cur.from {
+			next++
+		}
+		if next < len(sights) {
+			if t := momentOf(sights[next].Answered).add(f.timing.Settle); t < at {
+				at, who = t, []int32{sights[next].Broker}
+				next++
+			}
+		}
+		if at == never {
+			return list
+		}
+		list = append(list, seat{at, who})
+	}
+}
+
+// holders are those who may have held the office within [s, e].
+func holders(list []seat, s, e moment) map[int32]bool {
+	out := map[int32]bool{}
+	for i, st := range list {
+		until := never
+		if i+1 < len(list) {
+			until = list[i+1].from
+		}
+		if st.from <= e && s <= until {
+			for _, b := range st.who {
+				out[b] = true
+			}
+		}
+	}
+	return out
+}
+
+// excused says whether an outage of one of the holders may have cost what the
+// office answers within [s, e].
+func (f *fleet) excused(who map[int32]bool, moves func(broker int32, o outage) bool, s, e moment) bool {
+	for b := range who {
+		for _, o := range f.outages[b] {
+			for _, x := range f.excuses(o, moves(b, o)) {
+				if x.meets(s, e) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// slack is how long after an act its effects may still be on their way.
+func (f *fleet) slack() time.Duration { return f.timing.Settle }

@@ -1,0 +1,456 @@
+package oracle
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var contract = []string{"commits", "high", "lso", "end"}
+
+// watch runs a world for three seconds under a reader and judges every sweep.
+func watch(t *testing.T, seed uint64, order []string, pause time.Duration, change func(sweep int, now map[int]*reading)) []Violation {
+	t.Helper()
+	const period, sweeps = 37 * time.Millisecond, 80
+	w := newWorld(seed)
+	w.run(sweeps*period + 2*time.Second)
+	truth, err := Learn(w.rec.Acts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge := NewJudge(truth)
+	r := &reader{w: w, order: order, period: period, pause: pause}
+	var found []Violation
+	for i := range sweeps {
+		var f func(map[int]*reading)
+		if change != nil {
+			f = func(now map[int]*reading) { change(i, now) }
+		}
+		found = append(found, judge.Judge(r.sweep(time.Duration(i+1)*period, f))...)
+	}
+	return found
+}
+
+func TestTrueScrapesPass(t *testing.T) {
+	for seed := range uint64(8) {
+		for _, pause := range []time.Duration{0, 100 * time.Microsecond, time.Millisecond} {
+			for i, v := range watch(t, seed, contract, pause, nil) {
+				if i == 3 {
+					break
+				}
+				t.Errorf("seed %d, pause %v: %v", seed, pause, v)
+			}
+		}
+	}
+}
+
+// TestWrongScrapesAreFound runs faulty exporters over the same worlds: each
+// must be found out, by the rule that its fault breaks.
+func TestWrongScrapesAreFound(t *testing.T) {
+	var before map[int]*reading
+	tests := []struct {
+		name   string
+		order  []string
+		change func(sweep int, now map[int]*reading)
+		rule   string
+	}{
+		{name: "the high watermark is called the log end offset", rule: "the log end offset is not true",
+			change: func(_ int, now map[int]*reading) {
+				for _, x := range now {
+					x.end = x.high
+				}
+			}},
+		{name: "the last stable offset is read first", order: []string{"commits", "lso", "high", "end"}, rule: "the last stable offset is not true"},
+		{name: "the last stable offset is the high watermark", rule: "the last stable offset is not true",
+			change: func(_ int, now map[int]*reading) {
+				for _, x := range now {
+					x.lso, x.stall = x.high, 0
+				}
+			}},
+		{name: "offsets of the sweep before are shown", rule: "the high watermark is not true",
+			change: func(_ int, now map[int]*reading) {
+				for i, x := range now {
+					if old := before[i]; old != nil {
+						before[i] = x
+						c := *old
+						now[i] = &c
+					}
+				}
+				before = now
+			}},
+		{name: "a commit is one too high", rule: "the committed offset is not true",
+			change: func(_ int, now map[int]*reading) {
+				for _, x := range now {
+					for g := range x.commits {
+						x.commits[g]++
+					}
+				}
+			}},
+		{name: "a commit is shown where there is none", rule: "the committed offset is not true",
+			change: func(_ int, now map[int]*reading) { now[2].commits["b"] = 0 }},
+		{name: "a commit is left out", rule: "a group that can be read lacks a sample",
+			change: func(sweep int, now map[int]*reading) {
+				if sweep > 40 {
+					delete(now[0].commits, "a")
+				}
+			}},
+		{name: "a partition is left out", rule: "a partition that can be read lacks a sample",
+			change: func(sweep int, now map[int]*reading) { now[1].hidden = sweep == 40 }},
+		{name: "the log start is 0 for ever", rule: "the log start offset is not true",
+			change: func(_ int, now map[int]*reading) { now[0].start = 0 }},
+		{name: "an interval below is counted twice", rule: "an interval below is counted by something else than the sweep at its beginning",
+			change: func(sweep int, now map[int]*reading) {
+				for _, x := range now {
+					x.below = min(2*x.below, x.observed)
+				}
+			}},
+		{name: "time below on a topic without transactions", rule: "time below though no transaction was open",
+			change: func(sweep int, now map[int]*reading) { now[2].below = now[2].observed / 2 }},
+		{name: "intervals are not observed", rule: "an interval that was observed is not counted",
+			change: func(sweep int, now map[int]*reading) {
+				for _, x := range now {
+					x.observed = x.below
+				}
+			}},
+		{name: "the stall is counted from the exporter's start", rule: "the time since the last stable offset moved is not true",
+			change: func(sweep int, now map[int]*reading) {
+				for _, x := range now {
+					if x.lso < x.high {
+						x.stall = x.observed
+					}
+				}
+			}},
+		{name: "the stall goes on without a transaction", rule: "stalled though nothing is held back",
+			change: func(sweep int, now map[int]*reading) { now[2].stall = time.Second }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			order := tt.order
+			if order == nil {
+				order = contract
+			}
+			before = nil
+			rules := map[string]int{}
+			for seed := range uint64(3) {
+				for _, v := range watch(t, seed, order, 100*time.Microsecond, tt.change) {
+					rules[v.Rule]++
+				}
+			}
+			if rules[tt.rule] == 0 {
+				t.Errorf("not found: %q; found: %v", tt.rule, rules)
+			}
+		})
+	}
+}
+
+// The rest are single scrapes of a cluster at rest.
+
+func at(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * float64(time.Second))) }
+
+func did(kind Kind, second float64, a Act) Act {
+	a.Kind, a.Sent, a.Answered = kind, at(second), at(second+0.01)
+	return a
+}
+
+// resting is a cluster of two brokers with a topic of two partitions, 10
+// records each, of which the group has committed 4 and 10.
+func resting(more ...Act) []Act {
+	acts := []Act{
+		did(Cluster, -100, Act{Brokers: []int32{1, 2}, Timing: &Timing{Settle: time.Second}}),
+		did(CreateTopic, -90, Act{Topic: "t", Replicas: [][]int32{{1, 2}, {2, 1}}}),
+	}
+	for p := range int32(2) {
+		acts = append(acts,
+			did(Append, -80, Act{Topic: "t", Partition: p, Records: 10, Acks: -1}),
+			did(CommitOffset, -70, Act{Group: "g", Topic: "t", Partition: p, Offset: 4 + 6*int64(p)}))
+	}
+	return append(acts, more...)
+}
+
+// restingPage is what a right exporter shows of it.
+const restingPage = `
+kafka_partition_log_start_offset{topic="t",partition="0"} 0
+kafka_partition_log_start_offset{topic="t",partition="1"} 0
+kafka_partition_last_stable_offset{topic="t",partition="0"} 10
+kafka_partition_last_stable_offset{topic="t",partition="1"} 10
+kafka_partition_high_watermark{topic="t",partition="0"} 10
+kafka_partition_high_watermark{topic="t",partition="1"} 10
+kafka_partition_log_end_offset{topic="t",partition="0"} 10
+kafka_partition_log_end_offset{topic="t",partition="1"} 10
+kafka_partition_unstable_offsets{topic="t",partition="0"} 0
+kafka_partition_unstable_offsets{topic="t",partition="1"} 0
+kafka_partition_lso_below_hwm_seconds_total{topic="t",partition="0"} 0
+kafka_partition_lso_below_hwm_seconds_total{topic="t",partition="1"} 0
+kafka_partition_observed_seconds_total{topic="t",partition="0"} 0
+kafka_partition_observed_seconds_total{topic="t",partition="1"} 0
+kafka_partition_lso_stalled_seconds{topic="t",partition="0"} 0
+kafka_partition_lso_stalled_seconds{topic="t",partition="1"} 0
+kafka_partition_leader{topic="t",partition="0"} 1
+kafka_partition_leader{topic="t",partition="1"} 2
+kafka_partition_replicas{topic="t",partition="0"} 2
+kafka_partition_replicas{topic="t",partition="1"} 2
+kafka_partition_in_sync_replicas{topic="t",partition="0"} 2
+kafka_partition_in_sync_replicas{topic="t",partition="1"} 2
+kafka_group_partition_committed_offset{group="g",topic="t",partition="0"} 4
+kafka_group_partition_committed_offset{group="g",topic="t",partition="1"} 10
+kafka_group_partition_hwm_lag{group="g",topic="t",partition="0"} 6
+kafka_group_partition_hwm_lag{group="g",topic="t",partition="1"} 0
+kafka_group_partition_lso_lag{group="g",topic="t",partition="0"} 6
+kafka_group_partition_lso_lag{group="g",topic="t",partition="1"} 0
+kafka_group_topic_hwm_lag{group="g",topic="t"} 6
+kafka_group_topic_lso_lag{group="g",topic="t"} 6
+kafka_group_info{group="g"} 1
+kafka_group_state{group="g",state="Empty"} 1
+kafka_group_members{group="g"} 0
+kafka_group_uncommitted_partitions{group="g"} 0
+kafka_group_orphan_commits{group="g"} 0
+`
+
+// edit replaces lines of a page; an empty replacement takes the line away.
+func edit(t *testing.T, page string, replace ...string) string {
+	t.Helper()
+	for i := 0; i < len(replace); i += 2 {
+		if !strings.Contains(page, replace[i]) {
+			t.Fatalf("the page has no %q", replace[i])
+		}
+		page = strings.ReplaceAll(page, replace[i], replace[i+1])
+	}
+	return page
+}
+
+// judgeAt judges one page of a sweep at second 0.
+func judgeAt(t *testing.T, acts []Act, page string) []Violation {
+	t.Helper()
+	truth, err := Learn(acts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewJudge(truth).Judge(Scrape{Exporter: "e", Start: at(0), End: at(0.1), At: at(0.2), Period: time.Second, Text: []byte(page)})
+}
+
+func TestRestingCluster(t *testing.T) {
+	const gone = ""
+	withoutPartition1 := func(t *testing.T) string {
+		var kept []string
+		for line := range strings.Lines(restingPage) {
+			if !strings.Contains(line, `partition="1"`) || strings.Contains(line, "replicas{") {
+				kept = append(kept, line)
+			}
+		}
+		return strings.Join(kept, "")
+	}
+	tests := []struct {
+		name  string
+		acts  []Act
+		page  func(t *testing.T) string
+		rules []string // in order of appearance; none: the page is true
+	}{
+		{name: "all true", page: func(*testing.T) string { return restingPage }},
+		{name: "a negative lag", rules: []string{"a negative value is shown", "a lag is not made of its parts", "a lag is not true", "a sum is not the sum of its parts"},
+			page: func(t *testing.T) string {
+				return edit(t, restingPage, `hwm_lag{group="g",topic="t",partition="1"} 0`, `hwm_lag{group="g",topic="t",partition="1"} -5`)
+			}},
+		{name: "a lag of NaN", rules: []string{"NaN is shown", "a lag is not made of its parts", "a sum is not the sum of its parts"},
+			page: func(t *testing.T) string {
+				return edit(t, restingPage, `lso_lag{group="g",topic="t",partition="1"} 0`, `lso_lag{group="g",topic="t",partition="1"} NaN`)
+			}},
+		{name: "a lag against the log's end though it has no commit", rules: []string{"a lag lacks a part", "a lag is shown without a commit", "a sum is not the sum of its parts"},
+			acts: []Act{did(DeleteOffset, -60, Act{Group: "g", Topic: "t", Partition: 1})},
+			page: func(t *testing.T) string {
+				return edit(t, restingPage,
+					`kafka_group_partition_committed_offset{group="g",topic="t",partition="1"} 10`, gone,
+					`kafka_group_partition_lso_lag{group="g",topic="t",partition="1"} 0`, gone,
+					`hwm_lag{group="g",topic="t",partition="1"} 0`, `hwm_lag{group="g",topic="t",partition="1"} 10`,
+					`uncommitted_partitions{group="g"} 0`, `uncommitted_partitions{group="g"} 1`)
+			}},
+		{name: "the same without the sample", acts: []Act{did(DeleteOffset, -60, Act{Group: "g", Topic: "t", Partition: 1})},
+			page: func(t *testing.T) string {
+				return edit(t, restingPage,
+					`kafka_group_partition_committed_offset{group="g",topic="t",partition="1"} 10`, gone,
+					`kafka_group_partition_lso_lag{group="g",topic="t",partition="1"} 0`, gone,
+					`kafka_group_partition_hwm_lag{group="g",topic="t",partition="1"} 0`, gone,
+					`uncommitted_partitions{group="g"} 0`, `uncommitted_partitions{group="g"} 1`)
+			}},
+		{name: "a sum that lacks a part which an outage excuses", rules: []string{"a sum lacks a part", "a sum lacks a part"},
+			acts: []Act{did(KillBroker, -1, Act{Broker: 2})}, page: withoutPartition1},
+		{name: "a part that an outage excuses, without the sum", acts: []Act{did(KillBroker, -1, Act{Broker: 2})},
+			page: func(t *testing.T) string {
+				return edit(t, withoutPartition1(t), `kafka_group_topic_hwm_lag{group="g",topic="t"} 6`, gone, `kafka_group_topic_lso_lag{group="g",topic="t"} 6`, gone)
+			}},
+		{name: "an outage costs samples of another broker", rules: slices.Repeat([]string{"a partition that can be read lacks a sample"}, 9),
+			acts: []Act{did(KillBroker, -1, Act{Broker: 1}), did(Coordinator, -60, Act{Group: "g", Broker: 1})},
+			page: func(t *testing.T) string {
+				return edit(t, withoutPartition1(t), `kafka_group_topic_hwm_lag{group="g",topic="t"} 6`, gone, `kafka_group_topic_lso_lag{group="g",topic="t"} 6`, gone)
+			}},
+		{name: "an outage long over excuses nothing", rules: slices.Repeat([]string{"a partition that can be read lacks a sample"}, 9),
+			acts: []Act{did(KillBroker, -50, Act{Broker: 2}), did(StartBroker, -30, Act{Broker: 2}), did(Leader, -20, Act{Topic: "t", Partition: 1, Broker: 1}), did(Coordinator, -60, Act{Group: "g", Broker: 2})},
+			page: func(t *testing.T) string {
+				return edit(t, withoutPartition1(t), `kafka_group_topic_hwm_lag{group="g",topic="t"} 6`, gone, `kafka_group_topic_lso_lag{group="g",topic="t"} 6`, gone) +
+					"kafka_group_partition_committed_offset{group=\"g\",topic=\"t\",partition=\"1\"} 10\n"
+			}},
+		{name: "a deleted topic lingers", rules: slices.Repeat([]string{"a partition that does not exist is shown"}, 8),
+			acts: []Act{did(DeleteTopic, -50, Act{Topic: "t"})},
+			page: func(t *testing.T) string {
+				var kept []string
+				for line := range strings.Lines(restingPage) {
+					if strings.Contains(line, `kafka_partition_`) && strings.Contains(line, `partition="1"`) {
+						kept = append(kept, line)
+					}
+				}
+				kept = append(kept, `kafka_group_info{group="g"} 1`, "\n", `kafka_group_state{group="g",state="Empty"} 1`, "\n", `kafka_group_members{group="g"} 0`, "\n",
+					`kafka_group_uncommitted_partitions{group="g"} 0`, "\n", `kafka_group_orphan_commits{group="g"} 0`, "\n")
+				return strings.Join(kept, "")
+			}},
+		{name: "a deleted group lingers", rules: slices.Repeat([]string{"a group that does not exist is shown"}, 5),
+			acts: []Act{did(DeleteGroup, -50, Act{Group: "g"})},
+			page: func(t *testing.T) string {
+				var kept []string
+				for line := range strings.Lines(restingPage) {
+					if !strings.Contains(line, "kafka_group_partition_") && !strings.Contains(line, "kafka_group_topic_") {
+						kept = append(kept, line)
+					}
+				}
+				return strings.Join(kept, "")
+			}},
+		{name: "a group that loses its last member", rules: []string{"a group with members is said to have none", "the number of members is not true"},
+			acts: []Act{did(JoinGroup, -50, Act{Group: "g", Member: "m", Topics: []string{"t"}})},
+			page: func(*testing.T) string { return restingPage }},
+		{name: "two states", rules: []string{"a group has more than one state", "a group has more than one state", "a group without members is said to have some"},
+			page: func(t *testing.T) string {
+				return restingPage + "kafka_group_state{group=\"g\",state=\"Stable\"} 1\n"
+			}},
+		{name: "a series twice", rules: []string{"a series is shown twice"},
+			page: func(t *testing.T) string { return restingPage + "kafka_group_members{group=\"g\"} 0\n" }},
+		{name: "a metric without a rule", rules: []string{"no rule of the oracle covers the metric"},
+			page: func(t *testing.T) string { return restingPage + "kafka_partition_colour 3\n" }},
+		{name: "log start above the last stable offset", rules: []string{"the last stable offset is not true", "the log start offset is not true", "the order of the four offsets is broken", "a difference is not the difference of its parts", "a lag is not made of its parts", "a lag is not made of its parts", "offsets were lost and no sample says so"},
+			page: func(t *testing.T) string {
+				return edit(t, restingPage,
+					`log_start_offset{topic="t",partition="0"} 0`, `log_start_offset{topic="t",partition="0"} 5`,
+					`last_stable_offset{topic="t",partition="0"} 10`, `last_stable_offset{topic="t",partition="0"} 4`)
+			}},
+		{name: "ahead at first sight", rules: []string{"a commit is called ahead after one look"},
+			acts: []Act{did(CommitOffset, -50, Act{Group: "g", Topic: "t", Partition: 1, Offset: 15})},
+			page: func(t *testing.T) string {
+				return edit(t, restingPage, `committed_offset{group="g",topic="t",partition="1"} 10`, `committed_offset{group="g",topic="t",partition="1"} 15`) +
+					"kafka_group_partition_ahead_offsets{group=\"g\",topic=\"t\",partition=\"1\"} 5\n"
+			}},
+		{name: "lost without a word", rules: []string{"offsets were lost and no sample says so"},
+			acts: []Act{did(DeleteRecords, -50, Act{Topic: "t", Partition: 0, Offset: 9})},
+			page: func(t *testing.T) string {
+				return edit(t, restingPage, `log_start_offset{topic="t",partition="0"} 0`, `log_start_offset{topic="t",partition="0"} 9`,
+					`hwm_lag{group="g",topic="t",partition="0"} 6`, `hwm_lag{group="g",topic="t",partition="0"} 1`,
+					`lso_lag{group="g",topic="t",partition="0"} 6`, `lso_lag{group="g",topic="t",partition="0"} 1`,
+					`kafka_group_topic_hwm_lag{group="g",topic="t"} 6`, `kafka_group_topic_hwm_lag{group="g",topic="t"} 1`,
+					`kafka_group_topic_lso_lag{group="g",topic="t"} 6`, `kafka_group_topic_lso_lag{group="g",topic="t"} 1`)
+			}},
+		{name: "not a page", rules: []string{"text format parsing error"},
+			page: func(*testing.T) string { return "kafka_partition_leader{topic=\"t\n" }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			found := judgeAt(t, resting(tt.acts...), tt.page(t))
+			var rules []string
+			for _, v := range found {
+				rules = append(rules, v.Rule)
+			}
+			slices.Sort(rules)
+			want := slices.Clone(tt.rules)
+			slices.Sort(want)
+			if len(rules) == 1 && len(want) == 1 && strings.Contains(rules[0], want[0]) {
+				return
+			}
+			if !slices.Equal(rules, want) {
+				t.Errorf("found %d, want %q:", len(found), want)
+				for _, v := range found {
+					t.Errorf("  %v", v)
+				}
+			}
+		})
+	}
+}
+
+// TestExpiredView: when no sweep ends for three periods, nothing of Kafka is
+// shown any more.
+func TestExpiredView(t *testing.T) {
+	truth, err := Learn(resting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		age  float64
+		want bool
+	}{{2.9, false}, {3.1, true}} {
+		sc := Scrape{Exporter: fmt.Sprint(tt.age), Start: at(0), End: at(0.1), At: at(0.1 + tt.age), Period: time.Second, Text: []byte(restingPage)}
+		if found := NewJudge(truth).Judge(sc); (len(found) > 0) != tt.want {
+			t.Errorf("%v s after the sweep: %v", tt.age, found)
+		}
+	}
+}
+
+// TestAggregatesStandAlone: where partitions of groups are not shown, sums are
+// held to the record.
+func TestAggregatesStandAlone(t *testing.T) {
+	var kept []string
+	for line := range strings.Lines(restingPage) {
+		if !strings.Contains(line, "kafka_group_partition_") {
+			kept = append(kept, line)
+		}
+	}
+	page := strings.Join(kept, "")
+	truth, err := Learn(resting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		page string
+		want int
+	}{
+		{page, 0},
+		{edit(t, page, `topic_hwm_lag{group="g",topic="t"} 6`, `topic_hwm_lag{group="g",topic="t"} 7`), 1},
+	} {
+		judge := NewJudge(truth)
+		judge.Without = map[string]bool{committed: true, hwmLag: true, lsoLag: true}
+		found := judge.Judge(Scrape{Exporter: "e", Start: at(0), End: at(0.1), At: at(0.1), Period: time.Second, Text: []byte(tt.page)})
+		if len(found) != tt.want {
+			t.Errorf("found %v, want %d", found, tt.want)
+		}
+	}
+}
+
+// TestRecordRoundTrip: a record survives being written and read.
+func TestRecordRoundTrip(t *testing.T) {
+	acts := resting(Act{Kind: EndTransaction, Sent: at(1), TransactionalID: "x", Committed: true}, did(JoinGroup, 1, Act{Group: "g", Member: "m", Topics: []string{"t"}}))
+	var b strings.Builder
+	if err := Encode(&b, acts); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Decode(strings.NewReader(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(back, acts) {
+		t.Errorf("read back %v, want %v", back, acts)
+	}
+	if _, err := Decode(strings.NewReader("{}\nnonsense\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("error %v does not name line 2", err)
+	}
+}
+
+// TestContradictions: a record that cannot be is refused.
+func TestContradictions(t *testing.T) {
+	for name, act := range map[string]Act{
+		"batches that overlap":  did(Append, 0, Act{Topic: "t", Offset: 5, Records: 3}),
+		"an unknown topic":      did(Append, 0, Act{Topic: "u", Records: 3}),
+		"an unknown partition":  did(Append, 0, Act{Topic: "t", Partition: 2, Records: 3}),
+		"an unknown kind":       did("paint", 0, Act{}),
+		"a deletion of nothing": did(DeleteTopic, 0, Act{Topic: "u"}),
+	} {
+		if _, err := Learn(resting(act)); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package oracle
+
+// transaction is one transaction of a transactional id, as the record tells it.
+type transaction struct {
+	id         string
+	number     int // in the life of the id
+	partitions map[placeKey]bool
+	commits    []int // indices of pendingCommit in the truth
+
+	begun    moment // when its first partition may have been added
+	timeout  moment // from when on the coordinator may abort it
+	ended    bool   // an end was asked for
+	answered bool   // and granted
+	// end is when its markers are written: after the end was asked for, or the
+	// timeout ran out, and before it was seen complete.
+	end       window
+	committed bool
+}
+
+// ledger follows the transactions of every id through the record.
+type ledger struct {
+	all []*transaction
+	cur map[string]*transaction
+}
+
+func newLedger() *ledger { return &ledger{cur: map[string]*transaction{}} }
+
+func (l *ledger) begin(a Act) *transaction {
+	if prev := l.cur[a.TransactionalID]; prev != nil {
+		prev.close()
+	}
+	t := &transaction{
+		id: a.TransactionalID, number: l.count(a.TransactionalID),
+		partitions: map[placeKey]bool{}, begun: never, timeout: never, end: window{never, never},
+	}
+	l.all = append(l.all, t)
+	l.cur[a.TransactionalID] = t
+	return t
+}
+
+func (l *ledger) count(id string) int {
+	if t := l.cur[id]; t != nil {
+		return t.number + 1
+	}
+	return 0
+}
+
+// open is the transaction that a new batch belongs to: the current one, or a
+// new one if that was ended. The success of the batch proves that the one
+// before is complete (rule G4).
+func (l *ledger) open(a Act) *transaction {
+	t := l.cur[a.TransactionalID]
+	if t == nil || t.ended {
+		t = l.begin(a)
+	}
+	if t.begun == never {
+		t.begun = momentOf(a.Sent)
+	}
+	if t.number > 0 && !a.Answered.IsZero() {
+		l.complete(a.TransactionalID, t.number-1, momentOf(a.Answered))
+	}
+	return t
+}
+
+func (l *ledger) complete(id string, number int, at moment) {
+	for i := len(l.all) - 1; i >= 0; i-- {
+		if t := l.all[i]; t.id == id && t.number == number {
+			t.end.late = min(t.end.late, at)
+			return
+		}
+	}
+}
+
+func (l *ledger) end(a Act) {
+	t := l.cur[a.TransactionalID]
+	if t == nil {
+		return // nothing was written: no marker (rule G14)
+	}
+	if t.ended && t.answered {
+		return // a retry
+	}
+	t.ended = true
+	t.end.early = min(t.end.early, momentOf(a.Sent))
+	t.committed = a.Committed
+	t.answered = !a.Answered.IsZero()
+}
+
+// close settles what the record leaves open: a transaction that was not ended,
+// or whose end was not granted, may have been aborted once its timeout ran out
+// (rule G16).
+func (t *transaction) close() {
+	if !t.answered && t.timeout != never && t.begun != never {
+		t.end.early = min(t.end.early, t.begun+t.timeout)
+	}
+}

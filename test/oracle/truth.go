@@ -1,0 +1,345 @@
+package oracle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// topic is one life of a topic's name.
+type topic struct {
+	name             string
+	created, deleted window
+	partitions       []*partition
+}
+
+// Truth is what a record says of a cluster: for every quantity the values that
+// it may have had at every moment.
+type Truth struct {
+	fleet   *fleet
+	topics  map[string][]*topic // lives, in order
+	groups  map[string]*group
+	commits map[commitKey]*commitLog
+}
+
+// Learn works a record out. The acts may come in any order. It refuses a record
+// that contradicts itself.
+func Learn(acts []Act) (*Truth, error) {
+	acts = slices.Clone(acts)
+	slices.SortStableFunc(acts, func(a, b Act) int { return a.Sent.Compare(b.Sent) })
+	l := &learner{
+		Truth: &Truth{
+			fleet:  &fleet{outages: map[int32][]outage{}},
+			topics: map[string][]*topic{}, groups: map[string]*group{}, commits: map[commitKey]*commitLog{},
+		},
+		ledger: newLedger(), written: map[placeKey][]written{},
+		markers: map[placeKey]map[string][]int64{}, sights: map[placeKey][]Act{},
+	}
+	l.fleet.timing = (*Timing)(nil).withDefaults()
+	for _, a := range acts {
+		if err := l.learn(a); err != nil {
+			return nil, err
+		}
+	}
+	return l.Truth, l.finish()
+}
+
+type learner struct {
+	*Truth
+	ledger  *ledger
+	written map[placeKey][]written
+	markers map[placeKey]map[string][]int64
+	sights  map[placeKey][]Act
+}
+
+func (l *learner) learn(a Act) error {
+	switch a.Kind {
+	case Cluster:
+		l.fleet.timing = a.Timing.withDefaults()
+		l.fleet.brokers = a.Brokers
+	case PauseBroker, ResumeBroker, KillBroker, StopBroker, StartBroker:
+		l.fleet.learn(a)
+	case CreateTopic, CreatePartitions, DeleteTopic:
+		return l.learnTopic(a)
+	case BeginTransaction, EndTransaction, CompleteTransaction:
+		l.learnTransaction(a)
+	case JoinGroup, LeaveGroup, DeleteGroup, Coordinator:
+		l.learnGroup(a)
+	case CommitOffset, DeleteOffset:
+		return l.learnCommit(a)
+	case Append, AddPartition, LostMarker, Marker, DeleteRecords, Leader:
+		return l.learnPartition(a)
+	default:
+		return fmt.Errorf("record: no such kind of act: %q", a.Kind)
+	}
+	return nil
+}
+
+func (l *learner) learnTopic(a Act) error {
+	lives := l.topics[a.Topic]
+	switch a.Kind {
+	case CreateTopic:
+		t := &topic{name: a.Topic, created: a.window(), deleted: window{never, never}}
+		l.topics[a.Topic] = append(lives, t)
+		l.addPartitions(t, len(lives), a)
+		return nil
+	case CreatePartitions:
+		if len(lives) == 0 {
+			return fmt.Errorf("record: partitions of %q, which was never created", a.Topic)
+		}
+		l.addPartitions(lives[len(lives)-1], len(lives)-1, a)
+		return nil
+	}
+	if len(lives) == 0 {
+		return fmt.Errorf("record: deletion of %q, which was never created", a.Topic)
+	}
+	lives[len(lives)-1].deleted = a.window()
+	for key, log := range l.commits {
+		if key.topic == a.Topic && key.life == len(lives)-1 {
+			w := a.window()
+			w.late = w.late.add(l.fleet.slack())
+			log.events = append(log.events, commitEvent{written: w, effect: w, none: true})
+		}
+	}
+	return nil
+}
+
+func (l *learner) addPartitions(t *topic, life int, a Act) {
+	for _, replicas := range a.Replicas {
+		t.partitions = append(t.partitions, &partition{
+			placeKey: placeKey{t.name, life, int32(len(t.partitions))},
+			replicas: replicas, minInSync: max(1, a.MinInSync), created: a.window(),
+		})
+	}
+}
+
+func (l *learner) learnTransaction(a Act) {
+	switch a.Kind {
+	case BeginTransaction:
+		t := l.ledger.begin(a)
+		if a.Timeout > 0 {
+			t.timeout = moment(a.Timeout)
+		}
+	case EndTransaction:
+		l.ledger.end(a)
+	case CompleteTransaction:
+		if t := l.ledger.cur[a.TransactionalID]; t != nil {
+			t.end.late = min(t.end.late, momentOf(a.Answered))
+		}
+	}
+}
+
+func (l *learner) group(name string) *group {
+	g := l.groups[name]
+	if g == nil {
+		g = &group{name: name, born: window{never, never}, members: map[string][]member{}}
+		l.groups[name] = g
+	}
+	return g
+}
+
+func (l *learner) learnGroup(a Act) {
+	l.group(a.Group).learn(a)
+	if a.Kind != DeleteGroup {
+		return
+	}
+	for key, log := range l.commits {
+		if key.group == a.Group {
+			log.events = append(log.events, commitEvent{written: a.window(), effect: a.window(), none: true})
+		}
+	}
+}
+
+func (l *learner) learnCommit(a Act) error {
+	p, err := l.place(a)
+	if err != nil {
+		return err
+	}
+	key := commitKey{a.Group, p.placeKey}
+	log := l.commits[key]
+	if log == nil {
+		log = &commitLog{}
+		l.commits[key] = log
+	}
+	ev := commitEvent{written: a.window(), effect: a.window(), value: a.Offset, none: a.Kind == DeleteOffset}
+	if a.TransactionalID != "" {
+		ev.txn = l.ledger.open(a)
+	}
+	log.events = append(log.events, ev)
+	if a.Kind == CommitOffset {
+		l.group(a.Group).learn(a)
+	}
+	return nil
+}
+
+// place is the partition that an act means: of the newest life of its topic.
+func (l *learner) place(a Act) (*partition, error) {
+	lives := l.topics[a.Topic]
+	if len(lives) == 0 {
+		return nil, fmt.Errorf("record: %s on %q, which was never created", a.Kind, a.Topic)
+	}
+	t := lives[len(lives)-1]
+	if a.Partition < 0 || int(a.Partition) >= len(t.partitions) {
+		return nil, fmt.Errorf("record: %s on %s-%d, which was never created", a.Kind, a.Topic, a.Partition)
+	}
+	return t.partitions[a.Partition], nil
+}
+
+func (l *learner) learnPartition(a Act) error {
+	p, err := l.place(a)
+	if err != nil {
+		return err
+	}
+	key := p.placeKey
+	switch a.Kind {
+	case Append:
+		w := written{act: a, base: a.Offset, next: a.Offset + a.Records}
+		if a.TransactionalID != "" && !a.Unregistered {
+			w.txn = l.ledger.open(a)
+			w.txn.partitions[key] = true
+		}
+		l.written[key] = append(l.written[key], w)
+	case AddPartition:
+		l.ledger.open(a).partitions[key] = true
+	case LostMarker:
+		if t := l.ledger.cur[a.TransactionalID]; t != nil {
+			delete(t.partitions, key)
+		}
+	case Marker:
+		if l.markers[key] == nil {
+			l.markers[key] = map[string][]int64{}
+		}
+		l.markers[key][a.TransactionalID] = append(l.markers[key][a.TransactionalID], a.Offset)
+	case DeleteRecords:
+		p.start.values = append(p.start.values, a.Offset)
+		p.start.windows = append(p.start.windows, a.window())
+	case Leader:
+		l.sights[key] = append(l.sights[key], a)
+	}
+	return nil
+}
+
+func (l *learner) finish() error {
+	for _, t := range l.ledger.cur {
+		t.close()
+	}
+	for _, log := range l.commits {
+		log.settle()
+	}
+	for _, g := range l.groups {
+		g.seats = l.fleet.seats(l.fleet.brokers, l.fleet.brokers, always, g.sights)
+	}
+	for _, lives := range l.topics {
+		for _, t := range lives {
+			for _, p := range t.partitions {
+				if err := l.finishPartition(p); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (l *learner) finishPartition(p *partition) error {
+	key := p.placeKey
+	var txns []*transaction
+	for _, t := range l.ledger.all {
+		if t.partitions[key] {
+			txns = append(txns, t)
+		}
+	}
+	p.settleStart()
+	var first []int32
+	if len(p.replicas) > 0 {
+		first = p.replicas[:1]
+	}
+	p.leaders = l.fleet.seats(first, p.replicas, p.created.early, l.sights[key])
+	for id, offsets := range l.markers[key] {
+		slices.Sort(offsets)
+		l.markers[key][id] = offsets
+	}
+	return p.rebuild(l.fleet, l.written[key], l.markers[key], txns)
+}
+
+// settleStart puts the log starts in order: one that is no higher than one
+// before it changes nothing.
+func (p *partition) settleStart() {
+	type event struct {
+		value int64
+		w     window
+	}
+	var list []event
+	for i, v := range p.start.values {
+		list = append(list, event{v, p.start.windows[i]})
+	}
+	slices.SortStableFunc(list, func(a, b event) int { return int(min(max(a.value-b.value, -1), 1)) })
+	p.start = steps{}
+	for _, ev := range list {
+		p.start.values = append(p.start.values, ev.value)
+		p.start.windows = append(p.start.windows, ev.w)
+	}
+	order(p.start.windows)
+}
+
+// lives are the lives of a topic that some moment of [s, e] may belong to, with
+// what the deletion of a topic leaves visible for a while.
+func (t *Truth) lives(name string, s, e moment) []*topic {
+	var out []*topic
+	for _, life := range t.topics[name] {
+		if life.created.early <= e && s <= life.deleted.late.add(t.fleet.slack()) {
+			out = append(out, life)
+		}
+	}
+	return out
+}
+
+// certain is the life of a topic that existed, and was known everywhere, at
+// every moment of [s, e]; nil if there is none.
+func (t *Truth) certain(name string, s, e moment) *topic {
+	for _, life := range t.topics[name] {
+		if life.created.late.add(t.fleet.slack()) < s && e < life.deleted.early {
+			return life
+		}
+	}
+	return nil
+}
+
+// partitions are those that a sample of [s, e] may be of.
+func (t *Truth) partitions(name string, index int32, s, e moment) []*partition {
+	var out []*partition
+	for _, life := range t.lives(name, s, e) {
+		if int(index) < len(life.partitions) && life.partitions[index].created.early <= e {
+			out = append(out, life.partitions[index])
+		}
+	}
+	return out
+}
+
+// leaderExcused says whether an outage may have cost the partition's offsets in
+// a sweep of [s, e].
+func (t *Truth) leaderExcused(p *partition, s, e moment) bool {
+	return t.fleet.excused(holders(p.leaders, s, e), func(b int32, o outage) bool { return t.fleet.spare(p, b, o) }, s, e)
+}
+
+// groupExcused says the same of a group's commits and members.
+func (t *Truth) groupExcused(g *group, s, e moment) bool {
+	return t.fleet.excused(holders(g.seats, s, e), func(int32, outage) bool { return len(t.fleet.brokers) > 1 }, s, e)
+}
+
+// Below bounds how long between two moments the last stable offset of a
+// partition was below its high watermark. It is zero for a topic that the
+// record does not know.
+func (t *Truth) Below(topic string, partition int32, from, to time.Time) (least, most time.Duration) {
+	lives := t.topics[topic]
+	if len(lives) == 0 || int(partition) >= len(lives[len(lives)-1].partitions) {
+		return 0, 0
+	}
+	lo, hi := lives[len(lives)-1].partitions[partition].below(momentOf(from), momentOf(to))
+	return time.Duration(lo), time.Duration(hi)
+}
+
+// internal says whether a topic is one of Kafka's own, whose content no record
+// tells.
+func internal(topic string) bool { return strings.HasPrefix(topic, "__") }
