@@ -133,7 +133,7 @@ func (c *Coordinator) DeleteOffsets(req DeleteOffsetsRequest, done func([]TopicR
 func (c *Coordinator) DeleteGroups(groupIDs []string, done func([]error)) {}
 
 // TopicsDeleted drops what is committed for deleted topics.
-func (c *Coordinator) TopicsDeleted(topics []string) {}
+func (c *Coordinator) TopicsDeleted(topics []DeletedTopic) {}
 
 // Configure replaces the configuration; the scan takes a new interval up at
 // its next run.

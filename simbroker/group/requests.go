@@ -111,7 +111,7 @@ type MemberDescription struct {
 	ClientID   string
 	ClientHost string
 	Metadata   []byte // empty unless the group is Stable
-	Assignment []byte // empty unless the group is Stable
+	Assignment []byte // the last one given; a rebalance does not clear it
 }
 
 // Description describes one classic group.
@@ -240,4 +240,10 @@ type FetchedTopic struct {
 type DeleteOffsetsRequest struct {
 	GroupID string
 	Topics  []FetchTopic
+}
+
+// DeletedTopic is a topic that was deleted from the cluster.
+type DeletedTopic struct {
+	Name string
+	ID   kafka.TopicID
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/producer"
 )
 
 // Record is one record of a batch; a nil Value is a tombstone.
@@ -18,10 +19,15 @@ type Batch struct {
 	// Producer is set for the offsets of a transaction, whose batch is
 	// transactional; otherwise its id is NoProducerID.
 	Producer kafka.Producer
-	Records  []Record
+	// Guard is what the verification of such a batch gave (rule G11).
+	Guard   producer.Guard
+	Records []Record
 	// Timeout bounds the wait for replication (offsets.commit.timeout.ms).
 	Timeout time.Duration
 }
+
+// transactional says whether the batch belongs to a transaction.
+func (b Batch) transactional() bool { return b.Producer.ID != kafka.NoProducerID }
 
 // Marker ends a transaction on one partition of __consumer_offsets.
 type Marker struct {
@@ -41,24 +47,26 @@ type Entry struct {
 	Offset   kafka.Offset
 	Producer kafka.Producer // of a transactional record or marker, else NoProducerID
 	Marker   bool
-	Commit   bool // of a marker
+	Commit   bool // of a marker: COMMIT, otherwise ABORT
 	Record        // of a record that is no marker
 }
 
-// Log is the part of this broker's logs that the coordinator needs. Appends go
-// with acks=-1. An implementation must never run a callback after the broker
-// was killed.
+// Log is the part of this broker's logs that the coordinator needs. As in
+// Kafka, an append does not ask for min.insync.replicas; it waits for the high
+// watermark, which stands still while they are too few. An implementation must
+// never run a callback after the broker was killed.
 type Log interface {
 	// Append appends one batch to a partition of __consumer_offsets that this
 	// broker leads and returns the offset of its first record, or the log's error
-	// (for example NOT_ENOUGH_REPLICAS) if nothing was appended. After an append,
-	// done is invoked once, in a later event or before Append returns: with nil
-	// when the high watermark has passed the batch, else with the error
-	// (REQUEST_TIMED_OUT, NOT_LEADER_OR_FOLLOWER); done is not invoked when Append
-	// returns an error.
+	// if nothing was appended. After an append, done is invoked once, in a later
+	// event or before Append returns: with nil when the high watermark has passed
+	// the batch, else with the error (REQUEST_TIMED_OUT, NOT_LEADER_OR_FOLLOWER);
+	// done is not invoked when Append returns an error.
 	Append(partition int32, b Batch, done func(error)) (kafka.Offset, error)
-	// AppendMarker appends an end marker in the same way.
-	AppendMarker(partition int32, m Marker, done func(error)) (kafka.Offset, error)
+	// AppendMarker appends an end marker. done is invoked once, in a later event
+	// or before AppendMarker returns, with the marker's offset, NoOffset if it was
+	// not appended, and with the error of the append or of the replication.
+	AppendMarker(partition int32, m Marker, done func(kafka.Offset, error))
 	// HighWatermark is the partition's high watermark as this leader has it.
 	HighWatermark(partition int32) kafka.Offset
 	// Entries yields what a partition's local log holds, from its start to its
@@ -89,22 +97,20 @@ type Verification struct {
 	Mode            VerifyMode
 }
 
-// Verifier asks the transaction coordinator. done is invoked once, in a later
-// event or before Verify returns, with that coordinator's answer: nil,
-// TRANSACTION_ABORTABLE when the partition is not in the transaction, or the
-// errors of AddPartitionsToTxn. An implementation answers nil at once for a
-// verification that partition verification being off makes superfluous (modes
-// other than AddPartition), or because the partition already has the
-// transaction open.
+// Verifier asks the transaction coordinator for the right to write to a
+// partition. done is invoked once, in a later event or before Verify returns,
+// with a guard, or with the error that the client is to get by the mode. The
+// zero guard and no error answer a verification that is not needed, as where
+// the partition has the transaction open already.
 type Verifier interface {
-	Verify(v Verification, done func(error))
+	Verify(v Verification, done func(producer.Guard, error))
 }
 
 // Environment is all that a coordinator needs from elsewhere.
 type Environment struct {
 	Log      Log
 	Verifier Verifier
-	// NewMemberID returns a UUID in Kafka's text form, from the cluster's seed;
-	// member ids are made of it.
-	NewMemberID func() string
+	// UUID returns a random UUID in its text form; member ids end in one. It
+	// draws on the cluster's seed.
+	UUID func() string
 }
