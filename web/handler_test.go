@@ -1,0 +1,85 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lso-exporter/lso-exporter/lag"
+)
+
+var now = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+
+func handler(view *lag.View) http.Handler {
+	return NewHandler(Options{
+		Metrics:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "the metrics\n") }),
+		TelemetryPath: "/m",
+		View:          func() *lag.View { return view },
+		Version:       "v1.2.3",
+		Now:           func() time.Time { return now },
+	})
+}
+
+func get(h http.Handler, method, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	return w
+}
+
+func TestReady(t *testing.T) {
+	fresh := lag.View{Ended: now.Add(-30 * time.Second), Period: 10 * time.Second}
+	partial := fresh
+	partial.Missed = []lag.Miss{{Kind: lag.MissTimeout, Subject: "broker 2", Count: 1}}
+	failed := fresh
+	failed.Failure = "dial tcp 127.0.0.1:9092:\nconnection refused"
+	expired := fresh
+	expired.Ended = now.Add(-31 * time.Second)
+	tests := []struct {
+		name   string
+		view   *lag.View
+		status int
+		body   string
+	}{
+		{"no view yet", nil, 503, "not ready: no sweep has ended yet\n"},
+		{"fresh", &fresh, 200, "ready\n"},
+		{"fresh, something missing", &partial, 200, "ready\n"},
+		{"nothing read", &failed, 503, "not ready: no broker reachable: dial tcp 127.0.0.1:9092: connection refused\n"},
+		{"expired", &expired, 503, "not ready: the last sweep ended 31s ago, and views expire after 30s\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := get(handler(test.view), http.MethodGet, "/readyz")
+			if w.Code != test.status || w.Body.String() != test.body {
+				t.Errorf("%d %q, want %d %q", w.Code, w.Body, test.status, test.body)
+			}
+			if w = get(handler(test.view), http.MethodGet, "/healthz"); w.Code != 200 || w.Body.String() != "ok\n" {
+				t.Errorf("/healthz: %d %q, want 200 whatever the view", w.Code, w.Body)
+			}
+		})
+	}
+}
+
+func TestPages(t *testing.T) {
+	tests := []struct {
+		method, path string
+		status       int
+		contains     string
+	}{
+		{http.MethodGet, "/m", 200, "the metrics"},
+		{http.MethodHead, "/m", 200, ""},
+		{http.MethodGet, "/", 200, `<a href="/m">Metrics</a>`},
+		{http.MethodGet, "/", 200, "v1.2.3"},
+		{http.MethodGet, "/metrics", 404, ""},
+		{http.MethodGet, "/nothing", 404, ""},
+		{http.MethodPost, "/m", 405, ""},
+	}
+	for _, test := range tests {
+		w := get(handler(nil), test.method, test.path)
+		if w.Code != test.status || !strings.Contains(w.Body.String(), test.contains) {
+			t.Errorf("%s %s: %d %q, want %d and %q", test.method, test.path, w.Code, w.Body, test.status, test.contains)
+		}
+	}
+}
