@@ -1,0 +1,76 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/lso-exporter/lso-exporter/lag"
+)
+
+// sweepEnd is when the sweeps of the tests ended.
+var sweepEnd = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+
+func offset(n lag.Offset) lag.Optional[lag.Offset] { return lag.Known(n) }
+func count(n lag.Count) lag.Optional[lag.Count]    { return lag.Known(n) }
+
+// aView holds one thing of each kind: a healthy partition, one that is behind
+// an open transaction and not fully replicated, one without a leader, groups
+// with and without lag, and groups of which little is known.
+func aView() *lag.View {
+	return &lag.View{
+		Started: sweepEnd.Add(-100 * time.Millisecond), Ended: sweepEnd, Period: 10 * time.Second,
+		Cluster: lag.Known(lag.Cluster{
+			ID: "4L6g3nShT-eMCtK--X86sw", Controller: 1,
+			Brokers: []lag.Broker{
+				{ID: 1, Host: "kafka-1", Port: 9092, Rack: "a"},
+				{ID: 2, Host: "::1", Port: 9093},
+			},
+		}),
+		Topics: []lag.TopicView{
+			{Name: "__consumer_offsets", Internal: true, Partitions: []lag.PartitionView{{
+				Number: 0, Leader: 2, Replicas: 1, InSync: 1,
+				LogStart: offset(0), LastStable: offset(7), HighWatermark: offset(7), LogEnd: offset(7),
+				ObservedFor: 90 * time.Second,
+			}}},
+			{Name: "orders", ID: lag.TopicID{0: 1, 15: 255}, Partitions: []lag.PartitionView{
+				{
+					Number: 0, Leader: 1, Replicas: 2, InSync: 1,
+					LogStart: offset(10), LastStable: offset(100), HighWatermark: offset(250), LogEnd: offset(260),
+					Below: true, BelowFor: 75500 * time.Millisecond, ObservedFor: 90 * time.Second, StalledFor: 65 * time.Second,
+					Regressions: lag.Regressions{LogEnd: 2, HighWatermark: 1},
+				},
+				{Number: 1, Leader: lag.NoBroker, Replicas: 2, InSync: 0},
+				// A broker that has no answer for the log end: that metric alone lacks.
+				{
+					Number: 2, Leader: 2, Replicas: 2, InSync: 2,
+					LogStart: offset(0), LastStable: offset(20), HighWatermark: offset(20),
+				},
+			}},
+		},
+		Groups: []lag.GroupView{
+			{
+				Name: "billing", Type: lag.Classic, ProtocolType: "consumer", Coordinator: 2, State: "Stable", Members: lag.Known(3),
+				Uncommitted: count(1), Orphans: count(0),
+				Topics: []lag.GroupTopicView{{
+					Topic: "orders",
+					Partitions: []lag.GroupPartitionView{
+						{Partition: 0, Committed: offset(100), LSOLag: count(0), HWMLag: count(150), Lost: count(0), Ahead: count(0)},
+						{Partition: 1, Committed: offset(20)},
+					},
+				}},
+			},
+			{
+				Name: "late", Type: lag.ConsumerGroup, Coordinator: 1, State: "Empty", Members: lag.Known(0),
+				Uncommitted: count(0), Orphans: count(4),
+				Topics: []lag.GroupTopicView{{
+					Topic: "orders", LSOLag: count(105), HWMLag: count(255),
+					Partitions: []lag.GroupPartitionView{
+						{Partition: 0, Committed: offset(5), LSOLag: count(90), HWMLag: count(240), Lost: count(5), Ahead: count(0)},
+						{Partition: 2, Committed: offset(23), LSOLag: count(0), HWMLag: count(0), Lost: count(0), Ahead: count(3)},
+					},
+				}},
+			},
+			{Name: "refused", Coordinator: lag.NoBroker},
+		},
+		Missed: []lag.Miss{{Kind: lag.MissNoLeader, Subject: "topic orders", Count: 1}},
+	}
+}
