@@ -22,17 +22,23 @@ type Clock interface {
 
 // Timer is an event that has not happened yet.
 type Timer struct {
+	loop    *Loop
 	at      time.Time
 	seq     uint64
 	f       func()
+	index   int // among the loop's events; -1 when it is not one of them
 	stopped bool
 }
 
 // Stop keeps the event from happening. Stopping a nil timer, or one that has
-// run, does nothing.
+// run, does nothing. It belongs to events.
 func (t *Timer) Stop() {
-	if t != nil {
-		t.stopped = true
+	if t == nil {
+		return
+	}
+	t.stopped = true
+	if t.index >= 0 {
+		heap.Remove(&t.loop.events, t.index)
 	}
 }
 
@@ -90,7 +96,7 @@ func (l *Loop) Now() time.Time {
 // After implements Clock. It belongs to events.
 func (l *Loop) After(d time.Duration, f func()) *Timer {
 	l.seq++
-	t := &Timer{at: l.Now().Add(max(d, 0)), seq: l.seq, f: f}
+	t := &Timer{loop: l, at: l.Now().Add(max(d, 0)), seq: l.seq, f: f}
 	heap.Push(&l.events, t)
 	return t
 }
@@ -119,17 +125,13 @@ func (l *Loop) Do(f func()) {
 }
 
 // Advance moves time forward by d, running the events that fall due on the
-// way, each at its own moment on a simulated clock.
+// way, each at its own moment, in the same way on both clocks: the wall clock
+// is ahead by d afterwards.
 func (l *Loop) Advance(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.wall {
-		l.ahead += d
-		l.runDue()
-		l.poke()
-		return
-	}
-	l.advanceTo(l.now.Add(d), nil)
+	l.advanceTo(l.Now().Add(max(d, 0)), nil)
+	l.poke()
 }
 
 // RunUntil runs events, moving a simulated clock from one to the next, until
@@ -138,6 +140,9 @@ func (l *Loop) Advance(d time.Duration) {
 func (l *Loop) RunUntil(done func() bool, limit time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.Simulated() {
+		panic("clock: RunUntil on a wall clock")
+	}
 	l.runDue()
 	if done() {
 		return true
@@ -158,19 +163,17 @@ func (l *Loop) Close() {
 	<-l.done
 }
 
+// advanceTo runs events at their moments until done holds or limit is reached.
 func (l *Loop) advanceTo(limit time.Time, done func() bool) bool {
+	l.drain()
 	for {
 		t := l.next()
 		if t == nil || t.at.After(limit) {
-			if l.now.Before(limit) {
-				l.now = limit
-			}
+			l.moveTo(limit)
 			return false
 		}
 		heap.Pop(&l.events)
-		if t.at.After(l.now) {
-			l.now = t.at
-		}
+		l.moveTo(t.at)
 		t.f()
 		l.drain()
 		if done != nil && done() {
@@ -179,39 +182,57 @@ func (l *Loop) advanceTo(limit time.Time, done func() bool) bool {
 	}
 }
 
-// next is the earliest event that still stands; stopped ones are dropped.
-func (l *Loop) next() *Timer {
-	for len(l.events) > 0 {
-		if t := l.events[0]; !t.stopped {
-			return t
-		}
-		heap.Pop(&l.events)
+// moveTo moves time forward to t, if it is not there yet.
+func (l *Loop) moveTo(t time.Time) {
+	d := t.Sub(l.Now())
+	switch {
+	case d <= 0:
+	case l.wall:
+		l.ahead += d
+	default:
+		l.now = t
 	}
-	return nil
+}
+
+// next is the earliest event, nil if there is none.
+func (l *Loop) next() *Timer {
+	if len(l.events) == 0 {
+		return nil
+	}
+	return l.events[0]
 }
 
 // runDue runs what was posted and what is due, until nothing is.
 func (l *Loop) runDue() {
-	for {
-		l.drain()
-		t := l.next()
-		if t == nil || t.at.After(l.Now()) {
-			return
-		}
-		heap.Pop(&l.events)
-		t.f()
+	for l.step() {
 	}
 }
 
-func (l *Loop) drain() {
+// step runs what was posted, and one event if one is due. It reports whether
+// there was anything to do.
+func (l *Loop) step() bool {
+	posted := l.drain()
+	t := l.next()
+	if t == nil || t.at.After(l.Now()) {
+		return posted
+	}
+	heap.Pop(&l.events)
+	t.f()
+	return true
+}
+
+// drain runs what was posted, and reports whether there was anything.
+func (l *Loop) drain() bool {
+	ran := false
 	for {
 		l.postMu.Lock()
 		posted := l.posted
 		l.posted = nil
 		l.postMu.Unlock()
 		if len(posted) == 0 {
-			return
+			return ran
 		}
+		ran = true
 		for _, f := range posted {
 			f()
 		}
@@ -225,19 +246,22 @@ func (l *Loop) poke() {
 	}
 }
 
-// run is the goroutine of a wall-clock loop.
+// run is the goroutine of a wall-clock loop. It lets go of the lock between
+// events, so that Do gets its turn on a busy loop.
 func (l *Loop) run() {
 	defer close(l.done)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		l.mu.Lock()
-		l.runDue()
-		wait := time.Hour
-		if t := l.next(); t != nil {
-			wait = max(t.at.Sub(l.Now()), 0)
+		wait, busy := l.turn()
+		if busy {
+			select {
+			case <-l.stop:
+				return
+			default:
+				continue
+			}
 		}
-		l.mu.Unlock()
 		timer.Reset(wait)
 		select {
 		case <-l.stop:
@@ -246,6 +270,20 @@ func (l *Loop) run() {
 		case <-timer.C:
 		}
 	}
+}
+
+// turn takes one step, and says how long there will be nothing to do unless
+// something is posted.
+func (l *Loop) turn() (wait time.Duration, busy bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.step() {
+		return 0, true
+	}
+	if t := l.next(); t != nil {
+		return max(t.at.Sub(l.Now()), 0), false
+	}
+	return time.Hour, false
 }
 
 // events is a heap by time, then by order of asking.
@@ -258,12 +296,20 @@ func (e events) Less(i, j int) bool {
 	}
 	return e[i].at.Before(e[j].at)
 }
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(*Timer)) }
+func (e events) Swap(i, j int) {
+	e[i], e[j] = e[j], e[i]
+	e[i].index, e[j].index = i, j
+}
+func (e *events) Push(x any) {
+	t := x.(*Timer)
+	t.index = len(*e)
+	*e = append(*e, t)
+}
 func (e *events) Pop() any {
 	old := *e
 	t := old[len(old)-1]
 	old[len(old)-1] = nil
 	*e = old[:len(old)-1]
+	t.index = -1
 	return t
 }

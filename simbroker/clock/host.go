@@ -44,6 +44,17 @@ func (h *Host) Run(f func()) {
 	f()
 }
 
+// Bind returns a function that runs f on the host as it lives now: when it is
+// resumed if it is paused, and never once it has been killed.
+func (h *Host) Bind(f func()) func() {
+	epoch := h.epoch
+	return func() {
+		if h.epoch == epoch {
+			h.Run(f)
+		}
+	}
+}
+
 // Paused says whether the host stands still.
 func (h *Host) Paused() bool { return h.paused }
 
