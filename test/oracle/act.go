@@ -28,7 +28,9 @@ const (
 	// transactional one TransactionalID. Unregistered marks a batch that the
 	// coordinator does not count to the transaction (KIP-890's late write).
 	Append Kind = "append"
-	// BeginTransaction: TransactionalID, Timeout (zero: longer than the record).
+	// BeginTransaction: TransactionalID, Timeout (zero: that of the id's
+	// transaction before; without one, longer than the record). Later transactions
+	// of the id may begin with their first batch.
 	BeginTransaction Kind = "begin_transaction"
 	// AddPartition puts a partition into the transaction though no record of it
 	// may be there: TransactionalID, Topic, Partition.
@@ -45,6 +47,10 @@ const (
 	// Partition, Offset. It makes the order of the log exact where several
 	// transactions end at about the same time.
 	Marker Kind = "marker"
+	// WriteMarker is an end marker that a client wrote past the coordinator, as
+	// the tool that ends hanging transactions does: TransactionalID, Topic,
+	// Partition, Committed.
+	WriteMarker Kind = "write_marker"
 	// LostMarker says that a transaction that ended leaves no marker in a
 	// partition (rule G17, or a fault that drops it): TransactionalID, Topic,
 	// Partition.
@@ -60,6 +66,7 @@ const (
 	// DeleteGroup: Group.
 	DeleteGroup Kind = "delete_group"
 	// JoinGroup: Group, Member, Topics (those it may be assigned partitions of).
+	// A member that joins again stays one member.
 	JoinGroup Kind = "join_group"
 	// LeaveGroup: Group, Member. A member that fell silent leaves at an unknown
 	// moment: Answered is zero.

@@ -107,7 +107,12 @@ type group struct {
 func (g *group) learn(a Act) {
 	switch a.Kind {
 	case JoinGroup:
-		g.members[a.Member] = append(g.members[a.Member], member{joined: a.window(), left: window{never, never}, topics: a.Topics})
+		stays := g.members[a.Member]
+		if n := len(stays); n > 0 && stays[n-1].left.early == never {
+			stays[n-1].topics = append(stays[n-1].topics, a.Topics...)
+		} else {
+			g.members[a.Member] = append(stays, member{joined: a.window(), left: window{never, never}, topics: a.Topics})
+		}
 		g.made(a.window())
 	case LeaveGroup:
 		if stays := g.members[a.Member]; len(stays) > 0 {

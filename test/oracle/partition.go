@@ -126,8 +126,10 @@ func (p *partition) closings(acts, known []written, markers map[string][]int64, 
 		}
 		c := closing{txn: t, id: t.id, hi: beyond, exact: -1}
 		for _, w := range byID[t.id] {
-			earlier := w.txn != nil && w.txn.number <= t.number ||
-				w.txn == nil && momentOf(w.act.Sent) < t.end.early
+			earlier := w.txn != nil && w.txn.number <= t.number
+			if w.txn == nil || t.byHand {
+				earlier = momentOf(w.act.Sent) < t.end.early
+			}
 			if earlier {
 				c.lo = max(c.lo, w.next)
 			} else {

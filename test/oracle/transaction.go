@@ -5,7 +5,7 @@ type transaction struct {
 	id         string
 	number     int // in the life of the id
 	partitions map[placeKey]bool
-	commits    []int // indices of pendingCommit in the truth
+	byHand     bool // no transaction: a marker that a client wrote
 
 	begun    moment // when its first partition may have been added
 	timeout  moment // from when on the coordinator may abort it
@@ -26,12 +26,16 @@ type ledger struct {
 func newLedger() *ledger { return &ledger{cur: map[string]*transaction{}} }
 
 func (l *ledger) begin(a Act) *transaction {
-	if prev := l.cur[a.TransactionalID]; prev != nil {
-		prev.close()
-	}
 	t := &transaction{
 		id: a.TransactionalID, number: l.count(a.TransactionalID),
 		partitions: map[placeKey]bool{}, begun: never, timeout: never, end: window{never, never},
+	}
+	if prev := l.cur[a.TransactionalID]; prev != nil {
+		prev.close()
+		t.timeout = prev.timeout
+	}
+	if a.Kind == BeginTransaction && a.Timeout > 0 {
+		t.timeout = moment(a.Timeout)
 	}
 	l.all = append(l.all, t)
 	l.cur[a.TransactionalID] = t
@@ -64,7 +68,7 @@ func (l *ledger) open(a Act) *transaction {
 
 func (l *ledger) complete(id string, number int, at moment) {
 	for i := len(l.all) - 1; i >= 0; i-- {
-		if t := l.all[i]; t.id == id && t.number == number {
+		if t := l.all[i]; t.id == id && t.number == number && !t.byHand {
 			t.end.late = min(t.end.late, at)
 			return
 		}
@@ -83,6 +87,16 @@ func (l *ledger) end(a Act) {
 	t.end.early = min(t.end.early, momentOf(a.Sent))
 	t.committed = a.Committed
 	t.answered = !a.Answered.IsZero()
+}
+
+// mark is a marker by hand, in one partition: it ends what is open there and
+// leaves the transaction as it is.
+func (l *ledger) mark(a Act, key placeKey) {
+	l.all = append(l.all, &transaction{
+		id: a.TransactionalID, number: l.count(a.TransactionalID) - 1, byHand: true,
+		partitions: map[placeKey]bool{key: true}, begun: never, timeout: never,
+		ended: true, answered: !a.Answered.IsZero(), end: a.window(), committed: a.Committed,
+	})
 }
 
 // close settles what the record leaves open: a transaction that was not ended,

@@ -68,7 +68,7 @@ func (l *learner) learn(a Act) error {
 		l.learnGroup(a)
 	case CommitOffset, DeleteOffset:
 		return l.learnCommit(a)
-	case Append, AddPartition, LostMarker, Marker, DeleteRecords, Leader:
+	case Append, AddPartition, WriteMarker, LostMarker, Marker, DeleteRecords, Leader:
 		return l.learnPartition(a)
 	default:
 		return fmt.Errorf("record: no such kind of act: %q", a.Kind)
@@ -117,10 +117,7 @@ func (l *learner) addPartitions(t *topic, life int, a Act) {
 func (l *learner) learnTransaction(a Act) {
 	switch a.Kind {
 	case BeginTransaction:
-		t := l.ledger.begin(a)
-		if a.Timeout > 0 {
-			t.timeout = moment(a.Timeout)
-		}
+		l.ledger.begin(a)
 	case EndTransaction:
 		l.ledger.end(a)
 	case CompleteTransaction:
@@ -202,6 +199,8 @@ func (l *learner) learnPartition(a Act) error {
 		l.written[key] = append(l.written[key], w)
 	case AddPartition:
 		l.ledger.open(a).partitions[key] = true
+	case WriteMarker:
+		l.ledger.mark(a, key)
 	case LostMarker:
 		if t := l.ledger.cur[a.TransactionalID]; t != nil {
 			delete(t.partitions, key)
