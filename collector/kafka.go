@@ -2,34 +2,171 @@ package collector
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Kafka is a Client over franz-go.
+// How a connection behaves. A sweep gives every request a deadline of its own;
+// these are for what goes on after it.
+const (
+	// dialTimeout and readTimeout end a connection on which nothing comes
+	// back: a host that is gone, as opposed to a broker that hangs.
+	dialTimeout = 5 * time.Second
+	readTimeout = 10 * time.Second
+
+	// idleTimeout is just below a broker's default (connections.max.idle.ms),
+	// so that connections outlast any sensible period.
+	idleTimeout = 9 * time.Minute
+
+	// ownMetadataAge is how often franz-go asks for the list of brokers on its
+	// own account, which nothing here needs: as seldom as it allows.
+	ownMetadataAge = time.Hour
+)
+
+// Kafka is a Client over franz-go. Each broker has a franz-go client of its
+// own that knows only that broker's address: one client for all of them learns
+// of a broker's new address, or of a new broker, only by Metadata requests of
+// its own, from a broker of its choice and with retries, which would escape a
+// sweep's order and budget.
 type Kafka struct {
-	client *kgo.Client
+	options []kgo.Opt
+	seeds   *kgo.Client
+
+	mu      sync.Mutex
+	closed  bool
+	brokers map[int32]*kafkaBroker
 }
 
-// NewKafka returns a client with the given options: seed brokers, security and
-// client id. Timeouts, retries and versions are its own and override them. It
-// does not connect. Close ends it.
+// kafkaBroker is the client of one broker.
+type kafkaBroker struct {
+	address string
+	client  *kgo.Client
+	err     error // why there is no client
+}
+
+// close closes the broker's connections.
+func (b *kafkaBroker) close() {
+	if b.client != nil {
+		b.client.Close()
+	}
+}
+
+// NewKafka returns a client with the given options: seed brokers, security,
+// client id and logger. Timeouts, versions and what concerns producing and
+// consuming are its own. It does not connect. It returns an error if franz-go
+// refuses the options. Close ends it.
 func NewKafka(options ...kgo.Opt) (*Kafka, error) {
-	client, err := kgo.NewClient(options...)
+	lowest, highest := limits()
+	all := append(slices.Clone(options),
+		kgo.MinVersions(lowest),
+		kgo.MaxVersions(highest),
+		kgo.DialTimeout(dialTimeout),
+		kgo.RequestTimeoutOverhead(readTimeout),
+		kgo.ConnIdleTimeout(idleTimeout),
+		kgo.MetadataMaxAge(ownMetadataAge),
+		kgo.DisableClientMetrics(), // KIP-714 sends requests too
+	)
+	seeds, err := kgo.NewClient(all...)
 	if err != nil {
 		return nil, err
 	}
-	return &Kafka{client: client}, nil
+	return &Kafka{options: all, seeds: seeds, brokers: make(map[int32]*kafkaBroker)}, nil
 }
 
-// Close closes the connections.
-func (k *Kafka) Close() { k.client.Close() }
+// Close closes the connections and fails the requests on their way. Requests
+// after it fail.
+func (k *Kafka) Close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.closed = true
+	k.seeds.Close()
+	for _, b := range k.brokers {
+		b.close()
+	}
+}
 
-// Seeds implements Client.
-func (k *Kafka) Seeds() []int32 { return nil }
+// Seeds implements Client. The ids are franz-go's own for seeds, far below 0.
+func (k *Kafka) Seeds() []int32 {
+	n := len(k.seeds.SeedBrokers())
+	ids := make([]int32, n)
+	for i := range ids {
+		ids[i] = math.MinInt32 + int32(i)
+	}
+	return ids
+}
 
-// Request implements Client.
+// Request implements Client. Answers to Metadata requests say which brokers
+// there are, and where.
 func (k *Kafka) Request(ctx context.Context, broker int32, req kmsg.Request) (kmsg.Response, error) {
-	return k.client.Broker(int(broker)).Request(ctx, req)
+	client, id := k.seeds, broker
+	if broker >= 0 {
+		k.mu.Lock()
+		b := k.brokers[broker]
+		k.mu.Unlock()
+		switch {
+		case b == nil:
+			return nil, fmt.Errorf("%s to broker %d: no Metadata answer has listed it", kmsg.NameForKey(req.Key()), broker)
+		case b.err != nil:
+			return nil, fmt.Errorf("%s to broker %d at %s: %w", kmsg.NameForKey(req.Key()), broker, b.address, b.err)
+		}
+		client, id = b.client, math.MinInt32
+	}
+	resp, err := client.Broker(int(id)).Request(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("%s to broker %d: %w", kmsg.NameForKey(req.Key()), broker, wrapMissing(err))
+	}
+	if metadata, ok := resp.(*kmsg.MetadataResponse); ok {
+		k.learn(metadata.Brokers)
+	}
+	return resp, nil
+}
+
+// wrapMissing makes franz-go's errors for versions that do not meet match
+// ErrAPIMissing. They have no exported value to compare with.
+func wrapMissing(err error) error {
+	for _, text := range []string{"broker is too old", "below the user defined min", "request key is unknown"} {
+		if strings.Contains(err.Error(), text) {
+			return errors.Join(ErrAPIMissing, err)
+		}
+	}
+	return err
+}
+
+// learn brings the brokers' clients up to date with a Metadata answer. An
+// address that franz-go refuses costs that broker alone.
+func (k *Kafka) learn(brokers []kmsg.MetadataResponseBroker) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return
+	}
+	listed := make(map[int32]bool, len(brokers))
+	for _, b := range brokers {
+		listed[b.NodeID] = true
+		address := net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+		if known := k.brokers[b.NodeID]; known != nil {
+			if known.address == address {
+				continue
+			}
+			known.close()
+		}
+		client, err := kgo.NewClient(append(slices.Clone(k.options), kgo.SeedBrokers(address))...)
+		k.brokers[b.NodeID] = &kafkaBroker{address: address, client: client, err: err}
+	}
+	for id, b := range k.brokers {
+		if !listed[id] {
+			b.close()
+			delete(k.brokers, id)
+		}
+	}
 }

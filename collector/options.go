@@ -2,6 +2,8 @@ package collector
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -64,4 +66,37 @@ func (o Options) Validate() error {
 }
 
 // withDefaults fills in what was left zero.
-func (o Options) withDefaults() Options { return o }
+func (o Options) withDefaults() Options {
+	if o.Period == 0 {
+		o.Period = 10 * time.Second
+	}
+	switch {
+	case o.Jitter == 0:
+		o.Jitter = 0.1
+	case o.Jitter < 0:
+		o.Jitter = 0
+	}
+	if o.Deadline == 0 {
+		o.Deadline = o.Period * 3 / 4
+	}
+	if o.BrokerTimeout == 0 {
+		o.BrokerTimeout = min(max(o.Period/10, 250*time.Millisecond), 2*time.Second, o.Deadline)
+	}
+	if o.Observer == nil {
+		o.Observer = Unobserved{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
+	}
+	return o
+}
+
+// enabled says whether a collector is switched on.
+func (o *Options) enabled(c Collector) bool { return !slices.Contains(o.Disabled, c) }
+
+// readsOffsets says whether the offsets of partitions are read: the collector
+// groups needs them for the lags.
+func (o *Options) readsOffsets() bool { return o.enabled(Offsets) || o.enabled(Groups) }

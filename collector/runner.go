@@ -2,16 +2,21 @@ package collector
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/lso-exporter/lso-exporter/lag"
 )
 
-// Runner sweeps a cluster in the background and keeps the last view.
+// Runner sweeps a cluster in the background and keeps the last view. A view is
+// replaced as a whole; who reads it never waits for a sweep.
 type Runner struct {
-	sweeper *Sweeper
-	tracker *lag.Tracker
-	view    atomic.Pointer[lag.View]
+	sweeper     *Sweeper
+	tracker     *lag.Tracker
+	view        atomic.Pointer[lag.View]
+	subscribers []func(*lag.View)
 }
 
 // NewRunner returns a runner that has no view yet; see Run. It panics if the
@@ -22,9 +27,76 @@ func NewRunner(client Client, options Options) *Runner {
 }
 
 // Run sweeps at once and then once every period, one sweep at a time, until
-// ctx is done; it returns when the last sweep has ended. A sweep that is due
-// while the one before still runs is skipped and counted.
-func (r *Runner) Run(ctx context.Context) {}
+// ctx is done; it returns when no request is on its way any more. A sweep that
+// is due while the one before still runs is skipped and counted.
+func (r *Runner) Run(ctx context.Context) {
+	defer r.sweeper.wait()
+	begun := time.Now()
+	for n := 0; ; n++ {
+		r.sweep(ctx)
+		for r.due(begun, n+1, 0).Before(time.Now()) {
+			n++
+			r.sweeper.options.Observer.Sweep(Skipped, 0)
+		}
+		timer := time.NewTimer(time.Until(r.due(begun, n+1, r.jitter())))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// due returns when the n-th sweep after the first is to begin. Sweeps keep to
+// a grid of periods: what one of them comes early or late, by a fraction of
+// the period, does not move the ones after it.
+func (r *Runner) due(begun time.Time, n int, early float64) time.Time {
+	period := r.sweeper.options.Period
+	return begun.Add(time.Duration(n)*period + time.Duration(early*float64(period)))
+}
+
+// jitter returns by what fraction of the period the next sweep is early or
+// late.
+func (r *Runner) jitter() float64 {
+	o := &r.sweeper.options
+	return (2*o.Random() - 1) * o.Jitter
+}
+
+// sweep sweeps once and publishes the view, unless ctx ended under it: what is
+// missing then is missing because we leave.
+func (r *Runner) sweep(ctx context.Context) {
+	sample := r.sweeper.Sweep(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	view := r.tracker.Observe(sample)
+	r.view.Store(view)
+	r.report(view)
+	for _, f := range r.subscribers {
+		f(view)
+	}
+}
+
+// report tells the observer about a sweep.
+func (r *Runner) report(view *lag.View) {
+	observer := r.sweeper.options.Observer
+	errors := make(map[lag.MissKind]int)
+	for i := range view.Missed {
+		errors[view.Missed[i].Kind] += view.Missed[i].Count
+	}
+	for _, kind := range slices.Sorted(maps.Keys(errors)) {
+		observer.Errors(kind, errors[kind])
+	}
+	result := Partial
+	switch {
+	case view.Failure != "":
+		result = Failed
+	case view.Complete():
+		result = Complete
+	}
+	observer.Sweep(result, view.Ended.Sub(view.Started))
+}
 
 // View returns the view of the last sweep; nil before the first has ended. It
 // may have expired. It is safe for concurrent use.
@@ -33,4 +105,4 @@ func (r *Runner) View() *lag.View { return r.view.Load() }
 // Subscribe has f called with each new view, in order, after View returns it.
 // f runs between two sweeps and must not block. Subscribe must not be called
 // once Run was.
-func (r *Runner) Subscribe(f func(*lag.View)) {}
+func (r *Runner) Subscribe(f func(*lag.View)) { r.subscribers = append(r.subscribers, f) }

@@ -1,21 +1,69 @@
 // Package collector reads a cluster: it sends the requests of a sweep in the
 // order that makes false numbers impossible (measurements.md 2), a fixed
-// number of them per broker, and hands what was answered to package lag as a
-// sample. It is the only package that talks to Kafka.
+// number of them per broker (8), and hands what was answered to package lag as
+// a sample. It is the only package that talks to Kafka.
+//
+// A sweep of a cluster with B brokers goes like this:
+//
+//	Metadata, from any broker that answers                         1
+//	step 1, each broker on its own:
+//	    ListGroups                                                 B
+//	    DescribeGroups, ConsumerGroupDescribe, of its own groups 2 B
+//	    OffsetFetch, of its own groups                             B
+//	    ListOffsets: log start                                     B
+//	FindCoordinator, only for groups that moved or vanished        1
+//	                 ───── commits are before ends ─────
+//	steps 2 to 4, each leader on its own:
+//	    ListOffsets: high watermark, last stable, log end        3 B
+//
+// A broker lists the groups that it coordinates, so FindCoordinator is needed
+// only when one of those is asked for that no broker listed. All requests are
+// raw kmsg: kadm works on a *kgo.Client alone, which would rule out clusters in
+// the same process, and it retries, splits and resolves coordinators with
+// requests of its own, which would escape the order and the budget.
+//
+// Failure is local. A sweep never sends more than 2 + 8 B requests (and those
+// into which one is split for its size), also when leaders change under it:
+// what does not fit is left out of this sweep's sample.
 package collector
 
 import (
 	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/lag"
 )
 
 // Sweeper reads samples of one cluster, one after the other. It keeps between
-// them what saves requests and time: which brokers failed, and the prepared
-// requests. It is not safe for concurrent use.
+// them what saves requests and time: the prepared requests, the groups that
+// were there, and which brokers failed. It is not safe for concurrent use.
+//
+// A broker that hangs delays one sweep by at most Options.BrokerTimeout, the
+// one that finds out; that sweep sends it nothing more. From then on it is
+// suspended: each sweep sends it one request, which nobody waits for. If it
+// answers before the others are done with step 1 it takes part in the sweep as
+// if nothing had been; if it answers later, in the next one.
 type Sweeper struct {
 	client  Client
 	options Options
+
+	layout *layout
+	asked  int32 // the broker that answered the last Metadata request
+	known  map[string]knownGroup
+
+	// deaf are the brokers that answer a request for the log end with
+	// something else; see markDeaf.
+	deaf map[int32]bool
+
+	mu        sync.Mutex
+	suspended map[int32]bool // did not answer the last request they were sent
+	probing   map[int32]bool // have a request from a sweep before still on its way
+
+	pending sync.WaitGroup // requests that may outlive their sweep
 }
 
 // NewSweeper returns a sweeper that asks client. It panics if the options are
@@ -24,10 +72,239 @@ func NewSweeper(client Client, options Options) *Sweeper {
 	if err := options.Validate(); err != nil {
 		panic("collector: " + err.Error())
 	}
-	return &Sweeper{client: client, options: options.withDefaults()}
+	return &Sweeper{
+		client:    client,
+		options:   options.withDefaults(),
+		asked:     -1,
+		known:     make(map[string]knownGroup),
+		deaf:      make(map[int32]bool),
+		suspended: make(map[int32]bool),
+		probing:   make(map[int32]bool),
+	}
+}
+
+// sweep is one sweep under way.
+type sweep struct {
+	*Sweeper
+	outlive context.Context // ends with the process, not with the sweep
+	budget  budget
+	started time.Time
+	misses  misses
+
+	brokers    []int32        // those that Metadata lists, by id
+	down       map[int32]bool // not asked any more in this sweep
+	justFailed map[int32]bool // those of them that answered in the sweep before
+	partitions []lag.Partition
+	errors     map[int]int16 // by place: the first error of a partition
+	groups     []lag.Group
 }
 
 // Sweep reads one sample. It returns when everything is read, or has failed,
 // or the deadline is over, and never fails as a whole: a cluster of which
 // nothing could be read gives a sample that says why.
-func (s *Sweeper) Sweep(ctx context.Context) lag.Sample { return lag.Sample{} }
+func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
+	w := &sweep{
+		Sweeper: s, outlive: ctx, started: s.options.Now(),
+		misses: newMisses(), down: make(map[int32]bool), justFailed: make(map[int32]bool), errors: make(map[int]int16),
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.options.Deadline)
+	defer cancel()
+
+	if err := w.readMetadata(ctx); err != nil {
+		return w.failed(err)
+	}
+	begun := s.options.Now()
+	w.readStepOne(ctx)
+	if s.options.enabled(Groups) {
+		s.options.Observer.Collector(Groups, !w.misses.failed[Groups], w.elapsed(begun))
+	}
+	if s.options.readsOffsets() {
+		begun = s.options.Now()
+		w.readPlans(ctx, w.layout.plans)
+		w.readMovedPartitions(ctx)
+		w.leaveOut()
+	}
+	if s.options.enabled(Offsets) {
+		s.options.Observer.Collector(Offsets, !w.misses.failed[Offsets], w.elapsed(begun))
+	}
+	return lag.Sample{
+		Started: w.started, Ended: s.options.Now(),
+		Cluster: lag.Known(s.layout.cluster),
+		Topics:  s.layout.topicsOf(w.partitions),
+		Groups:  w.groups,
+		Missed:  w.misses.list(),
+	}
+}
+
+// wait returns when no request is on its way. The context of the last sweep
+// must be done.
+func (s *Sweeper) wait() { s.pending.Wait() }
+
+// failed is the sample of a sweep whose Metadata request nobody answered.
+func (w *sweep) failed(err error) lag.Sample {
+	for _, c := range []Collector{Offsets, Groups} {
+		if w.options.enabled(c) {
+			w.options.Observer.Collector(c, false, 0)
+		}
+	}
+	return lag.Sample{
+		Started: w.started, Ended: w.options.Now(),
+		Missed:  w.misses.list(),
+		Failure: err.Error(),
+	}
+}
+
+// readMetadata asks one broker after the other for Metadata until one answers.
+// It returns the last error if none does.
+func (w *sweep) readMetadata(ctx context.Context) error {
+	begun := w.options.Now()
+	resp, err := w.askMetadata(ctx, w.metadataOrder())
+	if w.options.enabled(Replicas) {
+		w.options.Observer.Collector(Replicas, err == nil, w.elapsed(begun))
+	}
+	if err != nil {
+		return err
+	}
+	w.setLayout(newLayout(resp, w.Sweeper.layout))
+	return nil
+}
+
+// setLayout takes over the first layout of the sweep.
+func (w *sweep) setLayout(l *layout) {
+	w.layout = l
+	w.partitions = l.partitions
+	w.brokers = w.brokers[:0]
+	for _, b := range l.cluster.Brokers {
+		w.brokers = append(w.brokers, int32(b.ID))
+	}
+	// Two for the cluster, eight a broker. The answered Metadata request is
+	// one of them; those that failed asked brokers that will not use theirs.
+	w.budget.left.Store(int64(1 + 8*len(w.brokers)))
+	w.forgetBrokers()
+	for i := range l.topics {
+		if t := &l.topics[i]; t.errorCode != 0 {
+			w.misses.add(missOfCode(t.errorCode), "topic "+t.name, 1, codeText(t.errorCode), Offsets, Replicas)
+		}
+	}
+}
+
+// metadataOrder returns the brokers to ask for Metadata, the most promising
+// first: the one that answered the last time, those that answered at all, the
+// seeds, and those that did not answer.
+func (w *sweep) metadataOrder() []int32 {
+	var good, bad []int32
+	if w.layout != nil {
+		for _, b := range w.layout.cluster.Brokers {
+			switch id := int32(b.ID); {
+			case w.down[id]:
+			case w.isSuspended(id):
+				bad = append(bad, id)
+			case id == w.asked:
+				good = slices.Insert(good, 0, id)
+			default:
+				good = append(good, id)
+			}
+		}
+	}
+	for _, id := range w.client.Seeds() {
+		if !slices.Contains(good, id) && !slices.Contains(bad, id) && !w.down[id] {
+			good = append(good, id)
+		}
+	}
+	return append(good, bad...)
+}
+
+// askMetadata returns the first answer that one of the brokers gives.
+func (w *sweep) askMetadata(ctx context.Context, order []int32) (*kmsg.MetadataResponse, error) {
+	err := errOver
+	for _, id := range order {
+		req := kmsg.NewPtrMetadataRequest()
+		req.AllowAutoTopicCreation = false
+		l := &line{sweep: w, id: id}
+		a, _ := l.send(ctx, req)
+		if l.failure == "" && a.resp != nil {
+			if resp := a.resp.(*kmsg.MetadataResponse); len(resp.Brokers) > 0 {
+				w.asked = id
+				w.endProbe(id, true)
+				return resp, nil
+			}
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil, errOver
+		}
+		err = l.err
+		w.markDown(l)
+	}
+	return nil, err
+}
+
+// markDown notes that a broker did not answer: it is asked nothing more in
+// this sweep, and is suspended in the next. It is one miss.
+func (w *sweep) markDown(l *line) {
+	if l.failure == "" || l.failure == lag.MissDeadline || w.down[l.id] {
+		return
+	}
+	w.down[l.id] = true
+	w.justFailed[l.id] = !w.isSuspended(l.id)
+	w.misses.add(l.failure, l.subject(), 1, l.err.Error())
+	w.suspend(l.id)
+}
+
+// suspend notes that a broker failed. Seeds are never suspended: there may be
+// nobody else to ask.
+func (s *Sweeper) suspend(id int32) {
+	if id < 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.suspended[id] = true
+	delete(s.deaf, id)
+}
+
+// isSuspended says whether a broker failed in the sweep before and has not
+// answered since.
+func (s *Sweeper) isSuspended(id int32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.suspended[id]
+}
+
+// beginProbe says whether a suspended broker may be sent a request: not while
+// one is on its way.
+func (s *Sweeper) beginProbe(id int32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.probing[id] {
+		return false
+	}
+	s.probing[id] = true
+	return true
+}
+
+// endProbe notes how the first request to a suspended broker went.
+func (s *Sweeper) endProbe(id int32, answered bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.probing, id)
+	if answered {
+		delete(s.suspended, id)
+	}
+}
+
+// forgetBrokers drops what is remembered of brokers that have left.
+func (w *sweep) forgetBrokers() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id := range w.suspended {
+		if _, ok := slices.BinarySearch(w.brokers, id); !ok {
+			delete(w.suspended, id)
+		}
+	}
+	for id := range w.deaf {
+		if _, ok := slices.BinarySearch(w.brokers, id); !ok {
+			delete(w.deaf, id)
+		}
+	}
+}

@@ -17,12 +17,9 @@ type Sample struct {
 	// Topics holds every topic that Metadata listed, by name, in order.
 	Topics []Topic
 
-	// Groups holds every group that was listed, by name, in order.
+	// Groups holds every group that was listed, by name, in order. A group
+	// whose coordinator did not answer is not among them.
 	Groups []Group
-
-	// GroupsListed says that every broker listed its groups, so that a group
-	// which is not in Groups does not exist.
-	GroupsListed bool
 
 	// Missed counts what should have been read and was not.
 	Missed []Miss
@@ -153,6 +150,8 @@ const (
 	// MissOffsetNotAvailable: a new leader does not know its high watermark
 	// yet (KIP-207).
 	MissOffsetNotAvailable MissKind = "offset_not_available"
+	// MissTopicGone: the topic was deleted in the sweep.
+	MissTopicGone MissKind = "topic_gone"
 	// MissInconsistent: the offsets read contradict each other, as the log was
 	// truncated, deleted or re-created between the reads.
 	MissInconsistent MissKind = "inconsistent"
@@ -162,7 +161,7 @@ const (
 	MissUnauthorized MissKind = "unauthorized"
 	// MissAPIMissing: the broker does not speak the API in a version that will do.
 	MissAPIMissing MissKind = "api_missing"
-	// MissDeadline: the sweep's deadline or its budget of requests was used up.
+	// MissDeadline: the sweep was over, or its budget of requests used up.
 	MissDeadline MissKind = "deadline"
 	// MissOther: any other error; Detail names it.
 	MissOther MissKind = "other"

@@ -9,29 +9,167 @@
 // metrics and web).
 package lag
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// intervalPeriods is how many periods an interval between two sweeps may last
+// to be judged: the next one counts for neither below nor observed, and a view
+// older than this has expired.
+const intervalPeriods = 3
 
 // Tracker turns the samples of one cluster into views, one after the other,
 // and keeps what the next view needs from the ones before. The zero value is
 // not usable; see NewTracker. It is not safe for concurrent use.
 type Tracker struct {
 	period time.Duration
+	sweeps uint64 // how many samples were observed; marks what was seen last
+
+	topics map[string]*topicMemory
+	above  map[groupPartition]struct{} // commits that the last sweep saw above the high watermark
+
+	// Scratch of Observe, kept for its memory.
+	aboveNow map[groupPartition]struct{}
+	index    map[string]int // topic → place in the view under way
+}
+
+// topicMemory is what is remembered of one topic.
+type topicMemory struct {
+	id         TopicID
+	seen       uint64            // the last sweep that listed it
+	partitions []partitionMemory // by number
+}
+
+// groupPartition names a group's commit on one partition.
+type groupPartition struct {
+	group, topic string
+	partition    int32
 }
 
 // NewTracker returns a tracker without history for sweeps that begin one
 // period after another. It panics if period is not positive.
 func NewTracker(period time.Duration) *Tracker {
 	if period <= 0 {
-		panic("lag: period " + period.String() + " is not positive")
+		panic(fmt.Sprintf("lag: the period %v is not above 0", period))
 	}
-	return &Tracker{period: period}
+	return &Tracker{
+		period:   period,
+		topics:   make(map[string]*topicMemory),
+		above:    make(map[groupPartition]struct{}),
+		aboveNow: make(map[groupPartition]struct{}),
+		index:    make(map[string]int),
+	}
 }
 
-// Observe takes the next sample, whose times must not lie before those of the
-// sample before, and returns the view after it.
+// Observe takes the next sample and returns the view after it. The tracker
+// keeps no reference to the sample, but the view shares its strings, Cluster
+// and Missed.
 func (t *Tracker) Observe(s Sample) *View {
-	return &View{
+	t.sweeps++
+	view := &View{
 		Started: s.Started, Ended: s.Ended, Period: t.period,
 		Cluster: s.Cluster, Missed: s.Missed, Failure: s.Failure,
+	}
+	t.observeTopics(view, s)
+	t.observeGroups(view, s)
+	return view
+}
+
+// observeTopics fills in the view's topics and forgets those that are gone.
+func (t *Tracker) observeTopics(view *View, s Sample) {
+	clear(t.index)
+	partitions := 0
+	for i := range s.Topics {
+		partitions += len(s.Topics[i].Partitions)
+	}
+	backing := make([]PartitionView, 0, partitions)
+	view.Topics = make([]TopicView, 0, len(s.Topics))
+	inconsistent := 0
+	for i := range s.Topics {
+		topic := &s.Topics[i]
+		memory := t.recall(topic)
+		first := len(backing)
+		for j := range topic.Partitions {
+			p, ok := memory.partitions[j].observe(&topic.Partitions[j], s.Ended, t.period)
+			if !ok {
+				inconsistent++
+			}
+			backing = append(backing, p)
+		}
+		t.index[topic.Name] = len(view.Topics)
+		view.Topics = append(view.Topics, TopicView{
+			Name: topic.Name, ID: topic.ID, Internal: topic.Internal, Unreadable: topic.Unreadable,
+			Partitions: backing[first:len(backing):len(backing)],
+		})
+	}
+	if inconsistent > 0 {
+		view.Missed = append(slices.Clip(view.Missed),
+			Miss{Kind: MissInconsistent, Subject: "partitions", Count: inconsistent})
+	}
+	t.passOver(s)
+}
+
+// recall returns the memory of a topic with one entry for each of its
+// partitions, in order: new where the topic or the partition is.
+func (t *Tracker) recall(topic *Topic) *topicMemory {
+	memory := t.topics[topic.Name]
+	if memory == nil || recreated(memory.id, topic.ID) {
+		memory = &topicMemory{}
+		t.topics[topic.Name] = memory
+	}
+	if topic.ID != (TopicID{}) {
+		memory.id = topic.ID
+	}
+	if !topic.Unreadable {
+		memory.seen = t.sweeps
+		memory.align(topic.Partitions)
+	}
+	return memory
+}
+
+// recreated says whether two ids of one topic name are of different topics.
+// A broker that does not know topic ids contradicts nothing.
+func recreated(before, now TopicID) bool {
+	return before != now && before != (TopicID{}) && now != (TopicID{})
+}
+
+// align brings the memory's partitions into step with those of a sample.
+func (m *topicMemory) align(partitions []Partition) {
+	inStep := len(m.partitions) == len(partitions)
+	for i := 0; inStep && i < len(partitions); i++ {
+		inStep = m.partitions[i].number == partitions[i].Number
+	}
+	if inStep {
+		return
+	}
+	aligned := make([]partitionMemory, len(partitions))
+	for i, p := range partitions {
+		aligned[i].number = p.Number
+		j, found := slices.BinarySearchFunc(m.partitions, p.Number,
+			func(m partitionMemory, number int32) int { return int(m.number) - int(number) })
+		if found {
+			aligned[i] = m.partitions[j]
+		}
+	}
+	m.partitions = aligned
+}
+
+// passOver deals with the topics that the sample does not describe: those that
+// are gone are forgotten; of those that may exist all the same, this sweep has
+// read nothing.
+func (t *Tracker) passOver(s Sample) {
+	for name, memory := range t.topics {
+		if memory.seen == t.sweeps {
+			continue
+		}
+		if _, listed := t.index[name]; !listed && s.Cluster.IsKnown() {
+			delete(t.topics, name)
+			continue
+		}
+		for i := range memory.partitions {
+			memory.partitions[i].closeInterval(s.Ended, t.period)
+		}
 	}
 }

@@ -26,16 +26,25 @@ type View struct {
 
 // Expired says whether the view is too old to be shown at a time: no sweep has
 // ended for three periods (measurements.md 2, Freshness).
-func (v *View) Expired(now time.Time) bool { return now.Sub(v.Ended) > 3*v.Period }
+func (v *View) Expired(now time.Time) bool { return now.Sub(v.Ended) > intervalPeriods*v.Period }
 
 // Complete says whether the sweep read everything that it should have read.
-func (v *View) Complete() bool { return v.Failure == "" && len(v.Missed) == 0 }
+// What a broker has no API for is not among it.
+func (v *View) Complete() bool {
+	for i := range v.Missed {
+		if v.Missed[i].Kind != MissAPIMissing {
+			return false
+		}
+	}
+	return v.Failure == ""
+}
 
 // TopicView is one topic of a view.
 type TopicView struct {
 	Name       string
 	ID         TopicID
 	Internal   bool
+	Unreadable bool            // Metadata answered an error in place of the partitions
 	Partitions []PartitionView // by number
 }
 

@@ -1,0 +1,311 @@
+package collector
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/lag"
+)
+
+// maxMembersPerRequest bounds the members in one answer that describes groups,
+// of which a member takes some hundred bytes: so that no answer grows much
+// above 10 MB. What goes beyond is split, at the price of a request each.
+const maxMembersPerRequest = 20_000
+
+// knownGroup is what is remembered of a group from sweep to sweep.
+type knownGroup struct {
+	groupType    lag.GroupType
+	protocolType string
+	coordinator  int32
+	commits      int
+	members      int
+}
+
+// askGroups asks a broker for the groups it coordinates, their members and
+// their commits.
+func (w *sweep) askGroups(ctx context.Context, r *stepOne) {
+	a, miss := r.line.ask(ctx, kmsg.NewPtrListGroupsRequest())
+	if miss != "" {
+		r.lack(miss, "ListGroups")
+		return
+	}
+	resp := a.resp.(*kmsg.ListGroupsResponse)
+	if resp.ErrorCode != 0 {
+		r.misses.add(missOfCode(resp.ErrorCode), r.line.subject(), 1, "ListGroups: "+codeText(resp.ErrorCode), Groups)
+	}
+	r.listed = resp.ErrorCode == 0
+	r.groups = groupsOf(resp, r.line.id)
+
+	w.describe(ctx, r, kmsg.DescribeGroups, func(g *lag.Group) bool {
+		return g.Type == lag.Classic || g.Type == lag.UnknownGroup
+	})
+	w.describe(ctx, r, kmsg.ConsumerGroupDescribe, func(g *lag.Group) bool { return g.Type == lag.ConsumerGroup })
+	w.fetchCommits(ctx, r)
+	r.groups = slices.DeleteFunc(r.groups, func(g lag.Group) bool { return r.gone[g.Name] })
+}
+
+// lack notes that a request had no answer, unless the line has failed: then
+// the broker is one miss as a whole.
+func (r *stepOne) lack(miss lag.MissKind, request string) {
+	if r.line.failure == "" {
+		r.misses.add(miss, r.line.subject(), 1, request, Groups)
+	}
+}
+
+// groupsOf returns the groups of a listing, by name.
+func groupsOf(resp *kmsg.ListGroupsResponse, coordinator int32) []lag.Group {
+	groups := make([]lag.Group, 0, len(resp.Groups))
+	for i := range resp.Groups {
+		g := &resp.Groups[i]
+		groups = append(groups, lag.Group{
+			Name:         g.Group,
+			Type:         lag.GroupType(strings.ToLower(g.GroupType)),
+			ProtocolType: g.ProtocolType,
+			Coordinator:  lag.BrokerID(coordinator),
+			State:        g.GroupState,
+		})
+	}
+	slices.SortFunc(groups, func(a, b lag.Group) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(groups, func(a, b lag.Group) bool { return a.Name == b.Name })
+}
+
+// group returns a listed group by name; nil if it was not listed.
+func (r *stepOne) group(name string) *lag.Group {
+	i, ok := slices.BinarySearchFunc(r.groups, name,
+		func(g lag.Group, name string) int { return strings.Compare(g.Name, name) })
+	if !ok {
+		return nil
+	}
+	return &r.groups[i]
+}
+
+// refused notes the error that a broker answered for one group.
+func (r *stepOne) refused(group string, code int16, request string) {
+	if kerr.ErrorForCode(code) == kerr.GroupIDNotFound {
+		if r.gone == nil {
+			r.gone = make(map[string]bool)
+		}
+		r.gone[group] = true // deleted since it was listed
+		return
+	}
+	r.misses.add(missOfCode(code), "group "+group, 1, request+": "+codeText(code), Groups)
+}
+
+// describe asks for the members of the listed groups that want accepts.
+func (w *sweep) describe(ctx context.Context, r *stepOne, api kmsg.Key, want func(*lag.Group) bool) {
+	var names []string
+	for i := range r.groups {
+		if want(&r.groups[i]) {
+			names = append(names, r.groups[i].Name)
+		}
+	}
+	parts := split(names, maxMembersPerRequest, func(name string) int { return w.known[name].members })
+	for i, part := range parts {
+		a, miss := r.line.askPart(ctx, i, describeRequest(api, part))
+		if miss != "" {
+			r.lack(miss, api.Name())
+			return
+		}
+		switch resp := a.resp.(type) {
+		case *kmsg.DescribeGroupsResponse:
+			for i := range resp.Groups {
+				r.setClassic(&resp.Groups[i], w.layout)
+			}
+		case *kmsg.ConsumerGroupDescribeResponse:
+			for i := range resp.Groups {
+				r.setConsumer(&resp.Groups[i], w.layout)
+			}
+		}
+	}
+}
+
+// describeRequest returns the request that describes groups of one kind.
+func describeRequest(api kmsg.Key, groups []string) kmsg.Request {
+	if api == kmsg.ConsumerGroupDescribe {
+		req := kmsg.NewPtrConsumerGroupDescribeRequest()
+		req.Groups = groups
+		return req
+	}
+	req := kmsg.NewPtrDescribeGroupsRequest()
+	req.Groups = groups
+	return req
+}
+
+// setClassic takes over the description of a classic group.
+func (r *stepOne) setClassic(d *kmsg.DescribeGroupsResponseGroup, l *layout) {
+	g := r.group(d.Group)
+	if g == nil {
+		return
+	}
+	if d.ErrorCode != 0 {
+		r.refused(d.Group, d.ErrorCode, "DescribeGroups")
+		return
+	}
+	g.State, g.ProtocolType = d.State, d.ProtocolType
+	g.Members = lag.Known(len(d.Members))
+	g.AssignedTopics = assignedTopics(d, l)
+}
+
+// assignedTopics returns the topics that a classic group's members are
+// assigned. They are not known while it rebalances, as the coordinator holds
+// no assignment then. Protocols other than the consumers' assign something
+// else (Connect: connectors).
+func assignedTopics(d *kmsg.DescribeGroupsResponseGroup, l *layout) lag.Optional[[]string] {
+	if d.ProtocolType != "consumer" || len(d.Members) == 0 {
+		return lag.Known[[]string](nil)
+	}
+	if d.State != "Stable" {
+		return lag.Optional[[]string]{}
+	}
+	var topics []string
+	for i := range d.Members {
+		var a kmsg.ConsumerMemberAssignment
+		if len(d.Members[i].MemberAssignment) == 0 {
+			continue // a member without an assignment
+		}
+		if err := a.ReadFrom(d.Members[i].MemberAssignment); err != nil {
+			return lag.Optional[[]string]{}
+		}
+		for _, t := range a.Topics {
+			if len(t.Partitions) > 0 {
+				topics = append(topics, l.intern(t.Topic))
+			}
+		}
+	}
+	slices.Sort(topics)
+	return lag.Known(slices.Compact(topics))
+}
+
+// setConsumer takes over the description of a KIP-848 group.
+func (r *stepOne) setConsumer(d *kmsg.ConsumerGroupDescribeResponseGroup, l *layout) {
+	g := r.group(d.Group)
+	if g == nil {
+		return
+	}
+	if d.ErrorCode != 0 {
+		r.refused(d.Group, d.ErrorCode, "ConsumerGroupDescribe")
+		return
+	}
+	g.State = d.State
+	g.Members = lag.Known(len(d.Members))
+	var topics []string
+	for i := range d.Members {
+		for _, t := range d.Members[i].Assignment.TopicPartitions {
+			if len(t.Partitions) > 0 {
+				topics = append(topics, l.intern(t.Topic))
+			}
+		}
+	}
+	slices.Sort(topics)
+	g.AssignedTopics = lag.Known(slices.Compact(topics))
+}
+
+// fetchCommits asks for the commits of the listed groups, but for share groups,
+// which have none.
+func (w *sweep) fetchCommits(ctx context.Context, r *stepOne) {
+	var names []string
+	for i := range r.groups {
+		if r.groups[i].Type != lag.ShareGroup {
+			names = append(names, r.groups[i].Name)
+		}
+	}
+	parts := split(names, maxPartitionsPerRequest, func(name string) int { return w.known[name].commits })
+	for i, part := range parts {
+		a, miss := r.line.askPart(ctx, i, offsetFetchRequest(part))
+		if miss != "" {
+			r.lack(miss, "OffsetFetch")
+			return
+		}
+		resp := a.resp.(*kmsg.OffsetFetchResponse)
+		for i := range resp.Groups {
+			r.setCommits(&resp.Groups[i], w.layout)
+		}
+	}
+}
+
+// offsetFetchRequest returns the request for all commits of groups. It does
+// not require stable offsets: with them a pending transactional commit would
+// hide the last one (measurements.md 2).
+func offsetFetchRequest(groups []string) *kmsg.OffsetFetchRequest {
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.RequireStable = false
+	req.Groups = make([]kmsg.OffsetFetchRequestGroup, len(groups))
+	for i, name := range groups {
+		g := kmsg.NewOffsetFetchRequestGroup()
+		g.Group = name
+		req.Groups[i] = g // null topics: all
+	}
+	return req
+}
+
+// setCommits takes over the commits of a group.
+func (r *stepOne) setCommits(f *kmsg.OffsetFetchResponseGroup, l *layout) {
+	g := r.group(f.Group)
+	if g == nil {
+		return
+	}
+	switch kerr.ErrorForCode(f.ErrorCode) {
+	case nil:
+		g.CommitsRead = true
+		g.Commits = r.commitsOf(f, l)
+	case kerr.NotCoordinator, kerr.CoordinatorNotAvailable, kerr.CoordinatorLoadInProgress:
+		r.moved = append(r.moved, f.Group)
+	default:
+		r.refused(f.Group, f.ErrorCode, "OffsetFetch")
+	}
+}
+
+// commitsOf returns the commits of an answer, by topic and partition. Negative
+// offsets are none.
+func (r *stepOne) commitsOf(f *kmsg.OffsetFetchResponseGroup, l *layout) []lag.TopicCommits {
+	topics := make([]lag.TopicCommits, 0, len(f.Topics))
+	for i := range f.Topics {
+		t := lag.TopicCommits{
+			Topic:      l.intern(f.Topics[i].Topic),
+			Partitions: make([]lag.Commit, 0, len(f.Topics[i].Partitions)),
+		}
+		for _, p := range f.Topics[i].Partitions {
+			c := lag.Commit{Partition: p.Partition}
+			switch {
+			case p.ErrorCode != 0:
+				r.refused(f.Group, p.ErrorCode, "OffsetFetch topic="+t.Topic)
+			case p.Offset < 0:
+				continue
+			default:
+				c.Offset = lag.Known(lag.Offset(p.Offset))
+			}
+			t.Partitions = append(t.Partitions, c)
+		}
+		if len(t.Partitions) == 0 {
+			continue
+		}
+		slices.SortFunc(t.Partitions, func(a, b lag.Commit) int { return cmp.Compare(a.Partition, b.Partition) })
+		topics = append(topics, t)
+	}
+	slices.SortFunc(topics, func(a, b lag.TopicCommits) int { return strings.Compare(a.Topic, b.Topic) })
+	return topics
+}
+
+// split cuts names into parts of which each weighs at most limit, or is a
+// single one. A name weighs at least 1.
+func split(names []string, limit int, weight func(string) int) [][]string {
+	var parts [][]string
+	begin, sum := 0, 0
+	for i, name := range names {
+		n := max(1, weight(name))
+		if sum+n > limit && i > begin {
+			parts = append(parts, names[begin:i])
+			begin, sum = i, 0
+		}
+		sum += n
+	}
+	if begin < len(names) {
+		parts = append(parts, names[begin:])
+	}
+	return parts
+}

@@ -1,0 +1,171 @@
+package collector
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/lag"
+)
+
+// line is the requests of one sweep to one broker, one after the other. After
+// one that was not answered it sends no more: a broker that hangs costs its
+// timeout once. It belongs to one goroutine at a time.
+type line struct {
+	sweep *sweep
+	id    int32
+
+	// probe says that the broker failed before: its first request may outlive
+	// its part of the sweep, so that a broker which is merely slower than the
+	// others is found alive, and is waited for the next time.
+	probe bool
+
+	failure lag.MissKind // why nothing more is sent
+	err     error
+}
+
+// answered is one answer and when it came.
+type answered struct {
+	resp   kmsg.Response
+	window *lag.Window
+}
+
+// ask sends a request within the sweep's budget. Where there is no answer, miss
+// says why: the line has failed, or the budget is used up, or the broker lacks
+// the API.
+func (l *line) ask(ctx context.Context, req kmsg.Request) (a answered, miss lag.MissKind) {
+	if l.failure == "" && !l.sweep.budget.take() {
+		return answered{}, lag.MissDeadline
+	}
+	return l.send(ctx, req)
+}
+
+// askPart sends the i-th of the requests into which one was split for its
+// size. Those after the first come on top of the budget.
+func (l *line) askPart(ctx context.Context, i int, req kmsg.Request) (answered, lag.MissKind) {
+	if i == 0 {
+		return l.ask(ctx, req)
+	}
+	return l.send(ctx, req)
+}
+
+// send sends a request and waits for the answer.
+func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKind) {
+	if l.failure != "" {
+		return answered{}, l.failure
+	}
+	o := &l.sweep.options
+	if l.probe {
+		ctx = l.sweep.outlive
+	}
+	if ctx.Err() != nil {
+		l.fail(errOver)
+		return answered{}, l.failure
+	}
+	limited, cancel := context.WithTimeout(ctx, o.BrokerTimeout)
+	defer cancel()
+
+	newest(req)
+	sent := o.Now()
+	resp, err := l.sweep.client.Request(limited, l.id, req)
+	window := &lag.Window{Sent: sent, Answered: o.Now()}
+	switch {
+	case err == nil && tooOld(resp):
+		err = fmt.Errorf("%s version %d: %w", kmsg.NameForKey(req.Key()), resp.GetVersion(), ErrAPIMissing)
+	case err != nil && ctx.Err() != nil:
+		err = errOver // cut short, which says nothing about the broker
+	}
+	miss := missOfError(err)
+	o.Observer.Request(kmsg.NameForKey(req.Key()), l.id, window.Answered.Sub(sent), miss)
+	if miss != "" && miss != lag.MissAPIMissing {
+		l.fail(err)
+		return answered{}, miss
+	}
+	if l.probe {
+		l.probe = false
+		l.sweep.endProbe(l.id, true)
+	}
+	if miss != "" {
+		return answered{}, miss
+	}
+	return answered{resp, window}, ""
+}
+
+// fail ends the line.
+func (l *line) fail(err error) {
+	l.failure, l.err = missOfError(err), err
+}
+
+// budget is how many requests a sweep may still send. It is safe for
+// concurrent use.
+type budget struct{ left atomic.Int64 }
+
+// take takes one request from the budget if there is one left.
+func (b *budget) take() bool { return b.left.Add(-1) >= 0 }
+
+// has says whether at least n requests are left.
+func (b *budget) has(n int) bool { return b.left.Load() >= int64(n) }
+
+// subject names the broker.
+func (l *line) subject() string { return brokerSubject(l.id) }
+
+// brokerSubject names a broker as the subject of a miss. Seeds have negative
+// ids.
+func brokerSubject(id int32) string {
+	if id < 0 {
+		return "bootstrap broker"
+	}
+	return "broker " + strconv.Itoa(int(id))
+}
+
+// fanOut calls f for each id, in parallel, and done with each result, one
+// after the other, on the calling goroutine. It returns when every call that
+// waitFor accepts has ended, or ctx is done; calls that have not ended by then
+// go on, and their results are dropped. Serially it calls f for one id after
+// the other.
+func fanOut[T any](ctx context.Context, serial bool, ids []int32, waitFor func(int32) bool, f func(int32) T, done func(int32, T)) {
+	if serial {
+		for _, id := range ids {
+			done(id, f(id))
+		}
+		return
+	}
+	type result struct {
+		id    int32
+		value T
+	}
+	results := make(chan result, len(ids)) // never blocks a call that nobody waits for
+	waiting := 0
+	for _, id := range ids {
+		if waitFor(id) {
+			waiting++
+		}
+		go func() { results <- result{id, f(id)} }()
+	}
+	for waiting > 0 {
+		select {
+		case r := <-results:
+			if waitFor(r.id) {
+				waiting--
+			}
+			done(r.id, r.value)
+		case <-ctx.Done():
+			waiting = 0
+		}
+	}
+	for {
+		select {
+		case r := <-results:
+			done(r.id, r.value)
+		default:
+			return
+		}
+	}
+}
+
+// elapsed is the time since t by the sweep's clock.
+func (w *sweep) elapsed(t time.Time) time.Duration { return w.options.Now().Sub(t) }

@@ -1,0 +1,71 @@
+package collector
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lso-exporter/lso-exporter/lag"
+)
+
+// misses adds up what a sweep could not read, and for which collectors.
+type misses struct {
+	count  map[missKey]*lag.Miss
+	failed map[Collector]bool
+}
+
+// missKey is what one lag.Miss counts together.
+type missKey struct {
+	kind    lag.MissKind
+	subject string
+}
+
+// newMisses returns an empty sum.
+func newMisses() misses {
+	return misses{count: make(map[missKey]*lag.Miss), failed: make(map[Collector]bool)}
+}
+
+// add counts n things that the given collectors lack. The detail that stays is
+// the first one. What a broker has no API for fails no collector.
+func (m *misses) add(kind lag.MissKind, subject string, n int, detail string, collectors ...Collector) {
+	key := missKey{kind, subject}
+	if miss := m.count[key]; miss != nil {
+		miss.Count += n
+	} else {
+		m.count[key] = &lag.Miss{Kind: kind, Subject: subject, Count: n, Detail: detail}
+	}
+	if kind != lag.MissAPIMissing {
+		m.fail(collectors...)
+	}
+}
+
+// merge adds the misses of a part of the sweep.
+func (m *misses) merge(part misses) {
+	for key, miss := range part.count {
+		m.add(key.kind, key.subject, miss.Count, miss.Detail)
+	}
+	for c := range part.failed {
+		m.failed[c] = true
+	}
+}
+
+// fail marks collectors as failed for a reason that is counted elsewhere.
+func (m *misses) fail(collectors ...Collector) {
+	for _, c := range collectors {
+		m.failed[c] = true
+	}
+}
+
+// list returns the sum in a fixed order; nil if nothing was missed.
+func (m *misses) list() []lag.Miss {
+	if len(m.count) == 0 {
+		return nil
+	}
+	list := make([]lag.Miss, 0, len(m.count))
+	for _, miss := range m.count {
+		list = append(list, *miss)
+	}
+	slices.SortFunc(list, func(a, b lag.Miss) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Subject, b.Subject))
+	})
+	return list
+}

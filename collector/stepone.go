@@ -1,0 +1,124 @@
+package collector
+
+import (
+	"context"
+
+	"github.com/lso-exporter/lso-exporter/lag"
+)
+
+// stepOne is what one broker answered in step 1: the groups it coordinates
+// with their commits, and the log start of the partitions it leads.
+type stepOne struct {
+	line   *line
+	listed bool // it listed its groups
+	groups []lag.Group
+	gone   map[string]bool // groups that were deleted since they were listed
+	moved  []string        // groups of which it says that it is not the coordinator
+	misses misses
+	starts []answered // one for each chunk of the plan; without answer where there was none
+}
+
+// readStepOne reads commits and log starts. It ends when every broker that is
+// not suspended has answered or failed, and at the latest after half of the
+// sweep's deadline: what is not there by then is left out, as a commit that is
+// read after the high watermark may lie above it.
+func (w *sweep) readStepOne(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, w.options.Deadline/2)
+	defer cancel()
+
+	var ids []int32
+	suspended := make(map[int32]bool)
+	for _, id := range w.brokers {
+		switch {
+		case w.down[id]:
+			w.failBroker(id)
+		case !w.isSuspended(id):
+			ids = append(ids, id)
+		case w.beginProbe(id):
+			suspended[id] = true
+			ids = append(ids, id)
+		default:
+			w.silent(id)
+		}
+	}
+	var moved []string
+	unlisted := make(map[int32]bool)
+	ended := make(map[int32]bool)
+	w.pending.Add(len(ids))
+	fanOut(limited, w.options.Serial, ids, func(id int32) bool { return !suspended[id] },
+		func(id int32) *stepOne {
+			defer w.pending.Done()
+			return w.askStepOne(limited, id, suspended[id])
+		},
+		func(id int32, r *stepOne) {
+			ended[id] = true
+			unlisted[id] = !r.listed
+			moved = append(moved, r.moved...)
+			w.mergeStepOne(id, r)
+		})
+	for _, id := range ids {
+		switch {
+		case ended[id]:
+		case suspended[id]:
+			unlisted[id] = true
+			w.silent(id)
+		default:
+			unlisted[id] = true
+			w.misses.add(lag.MissDeadline, brokerSubject(id), 1, "commits and log starts", Offsets, Groups)
+		}
+	}
+	if w.options.enabled(Groups) {
+		w.readMovedGroups(limited, moved, unlisted)
+		w.rememberGroups()
+	}
+}
+
+// silent leaves out a suspended broker that has not answered this time either.
+func (w *sweep) silent(id int32) {
+	w.down[id] = true
+	w.misses.add(lag.MissSuspended, brokerSubject(id), 1, "no answer since an earlier sweep")
+	w.failBroker(id)
+}
+
+// failBroker marks the collectors as failed that lack what a broker has.
+func (w *sweep) failBroker(id int32) {
+	w.misses.fail(Groups)
+	if w.layout.plans[id] != nil {
+		w.misses.fail(Offsets)
+	}
+}
+
+// askStepOne sends one broker its requests of step 1.
+func (w *sweep) askStepOne(ctx context.Context, id int32, suspended bool) *stepOne {
+	r := &stepOne{line: &line{sweep: w, id: id, probe: suspended}, misses: newMisses()}
+	if w.options.enabled(Groups) {
+		w.askGroups(ctx, r)
+	}
+	if w.options.readsOffsets() {
+		for i, c := range w.layout.chunks(id) {
+			a, _ := r.line.askPart(ctx, i, c.request(logStart))
+			r.starts = append(r.starts, a)
+		}
+	}
+	if r.line.probe {
+		w.endProbe(id, false)
+	}
+	return r
+}
+
+// mergeStepOne takes over what a broker answered in step 1, whole or not.
+func (w *sweep) mergeStepOne(id int32, r *stepOne) {
+	w.groups = append(w.groups, r.groups...)
+	w.misses.merge(r.misses)
+	for _, a := range r.starts {
+		w.apply(id, logStart, a)
+	}
+	switch r.line.failure {
+	case "":
+	case lag.MissDeadline:
+		w.misses.add(lag.MissDeadline, r.line.subject(), 1, "commits and log starts", Groups, Offsets)
+	default:
+		w.markDown(r.line)
+		w.failBroker(id)
+	}
+}

@@ -1,0 +1,144 @@
+package lag
+
+import "time"
+
+// partitionMemory is what is remembered of one partition.
+type partitionMemory struct {
+	number int32
+
+	// The offsets as last published, for regressions.
+	logStart, lastStable, highWatermark, logEnd Optional[Offset]
+	regressions                                 Regressions
+
+	// read is when the last sweep read the last stable offset, zero if it did
+	// not: the interval that begins there is judged by below.
+	read        time.Time
+	below       bool
+	belowFor    time.Duration
+	observedFor time.Duration
+
+	// stalledSince is when stalledAt was first seen below the high watermark;
+	// zero while the last stable offset is not below.
+	stalledSince time.Time
+	stalledAt    Offset
+}
+
+// observe takes a partition of a sample that ended at a time and returns its
+// view. It returns false, and a view without offsets, when the offsets
+// contradict each other.
+func (m *partitionMemory) observe(p *Partition, ended time.Time, period time.Duration) (PartitionView, bool) {
+	view := PartitionView{Number: p.Number, Leader: p.Leader, Replicas: p.Replicas, InSync: p.InSync}
+	consistent := view.setOffsets(p)
+	m.regress(&view)
+
+	lso, read := view.LastStable.Get()
+	if !read {
+		m.closeInterval(ended, period)
+		return view, consistent
+	}
+	at := p.LastStable.Within.Answered
+	m.closeInterval(at, period)
+	hwm, _ := view.HighWatermark.Get()
+	m.read, m.below = at, lso < hwm
+	m.stall(lso, view.LogStart, at)
+
+	view.Below, view.BelowFor, view.ObservedFor = m.below, m.belowFor, m.observedFor
+	if m.below {
+		view.StalledFor = at.Sub(m.stalledSince)
+	}
+	return view, consistent
+}
+
+// setOffsets fills in the offsets as they are reported (measurements.md 2):
+// log start and high watermark as read, the last stable offset between them,
+// the log end not below the high watermark. A DeleteRecords inside a batch can
+// leave the broker's last stable offset below the log start; one that was read
+// after the high watermark may lie above it. It returns false, and sets
+// nothing, if the log starts above the high watermark or the log end: then
+// the log was truncated or replaced between the reads.
+func (v *PartitionView) setOffsets(p *Partition) bool {
+	start := offsetOf(p.LogStart)
+	hwm := offsetOf(p.HighWatermark)
+	lso := offsetOf(p.LastStable)
+	end := offsetOf(p.LogEnd)
+
+	if hwm.known && end.known {
+		end.value = max(end.value, hwm.value)
+	}
+	if start.known && (hwm.known && hwm.value < start.value || end.known && end.value < start.value) {
+		return false
+	}
+	if start.known && lso.known {
+		lso.value = max(lso.value, start.value)
+	}
+	if hwm.known {
+		lso.value = min(lso.value, hwm.value)
+	} else {
+		lso = Optional[Offset]{} // nothing says that it is not above
+	}
+	v.LogStart, v.LastStable, v.HighWatermark, v.LogEnd = start, lso, hwm, end
+	return true
+}
+
+// offsetOf returns a reading's offset. Negative answers are no offsets.
+func offsetOf(r Reading) Optional[Offset] {
+	if !r.OK() || r.Offset < 0 {
+		return Optional[Offset]{}
+	}
+	return Known(r.Offset)
+}
+
+// regress counts the offsets that went back and remembers them all.
+func (m *partitionMemory) regress(v *PartitionView) {
+	for _, o := range []struct {
+		last  *Optional[Offset]
+		now   Optional[Offset]
+		count *uint64
+	}{
+		{&m.logStart, v.LogStart, &m.regressions.LogStart},
+		{&m.lastStable, v.LastStable, &m.regressions.LastStable},
+		{&m.highWatermark, v.HighWatermark, &m.regressions.HighWatermark},
+		{&m.logEnd, v.LogEnd, &m.regressions.LogEnd},
+	} {
+		if !o.now.known {
+			continue
+		}
+		if o.last.known && o.now.value < o.last.value {
+			*o.count++
+		}
+		*o.last = o.now
+	}
+	v.Regressions = m.regressions
+}
+
+// closeInterval ends the interval that the last sweep began, if it read the
+// partition. One that is longer than three periods is not judged: nobody
+// watched what happened in it.
+func (m *partitionMemory) closeInterval(at time.Time, period time.Duration) {
+	if !m.read.IsZero() {
+		if d := at.Sub(m.read); d > 0 && d <= intervalPeriods*period {
+			m.observedFor += d
+			if m.below {
+				m.belowFor += d
+			}
+		}
+	}
+	m.read = time.Time{}
+}
+
+// stall remembers since when the last stable offset has not moved, if it is
+// below the high watermark. A move to the log start is none: retention and
+// DeleteRecords push the offset along under the same open transaction.
+func (m *partitionMemory) stall(lso Offset, logStart Optional[Offset], at time.Time) {
+	switch start, known := logStart.Get(); {
+	case !m.below:
+		m.stalledSince = time.Time{}
+	case m.stalledSince.IsZero():
+		m.stalledSince = at
+	case lso == m.stalledAt:
+	case known && lso == start && lso > m.stalledAt:
+	default:
+		m.stalledSince = at
+	}
+	m.stalledAt = lso
+}
