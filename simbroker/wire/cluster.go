@@ -13,6 +13,7 @@ import (
 // from an event of the same loop, unless the broker dies.
 type Cluster interface {
 	Image() *controller.Image
+	Config() *property.Config
 	DescribeConfigs(r controller.ConfigResource, names []string) ([]property.Entry, error)
 	Coordinator(topic, key string) (*controller.Broker, error)
 	AutoCreate(topic string)

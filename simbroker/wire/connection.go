@@ -151,10 +151,11 @@ func (c *connection) handle(req request) {
 	info := c.info
 	info.ClientID = req.clientID
 	c.server.handle(&call{
-		server: c.server,
-		conn:   info,
-		reply:  func(resp kmsg.Response) { c.reply(req, resp) },
-		hangUp: c.hangUp,
+		server:      c.server,
+		conn:        info,
+		reply:       func(resp kmsg.Response) { c.reply(req, resp) },
+		hangUp:      c.hangUp,
+		ownsRequest: true,
 	}, req.body)
 }
 

@@ -6,6 +6,14 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
+// Errors that only the protocol knows; no room answers them.
+const (
+	errFetchSessionIDNotFound     kafka.Error = "FETCH_SESSION_ID_NOT_FOUND"
+	errTopicDeletionDisabled      kafka.Error = "TOPIC_DELETION_DISABLED"
+	errUnsupportedCompressionType kafka.Error = "UNSUPPORTED_COMPRESSION_TYPE"
+	errMismatchedEndpointType     kafka.Error = "MISMATCHED_ENDPOINT_TYPE"
+)
+
 // codes gives the code on the wire of each error that a room answers.
 var codes = map[kafka.Error]int16{
 	kafka.ErrUnknownServerError:                 -1,
@@ -60,8 +68,11 @@ var codes = map[kafka.Error]int16{
 	kafka.ErrReassignmentInProgress:             60,
 	kafka.ErrNonEmptyGroup:                      68,
 	kafka.ErrGroupIDNotFound:                    69,
+	errFetchSessionIDNotFound:                   70,
+	errTopicDeletionDisabled:                    73,
 	kafka.ErrFencedLeaderEpoch:                  74,
 	kafka.ErrUnknownLeaderEpoch:                 75,
+	errUnsupportedCompressionType:               76,
 	kafka.ErrOffsetNotAvailable:                 78,
 	kafka.ErrMemberIDRequired:                   79,
 	kafka.ErrPreferredLeaderNotAvailable:        80,
@@ -83,6 +94,7 @@ var codes = map[kafka.Error]int16{
 	kafka.ErrUnreleasedInstanceID:               111,
 	kafka.ErrUnsupportedAssignor:                112,
 	kafka.ErrStaleMemberEpoch:                   113,
+	errMismatchedEndpointType:                   114,
 	kafka.ErrTransactionAbortable:               120,
 	kafka.ErrInvalidRegularExpression:           128,
 }

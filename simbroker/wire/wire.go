@@ -24,6 +24,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 )
 
@@ -40,9 +41,10 @@ type Broker struct {
 	// and held back, unanswered.
 	Host *clock.Host
 
-	Txn     *txn.Coordinator
-	Groups  *group.Coordinator
-	Cluster Cluster
+	Replicas *replica.Broker
+	Txn      *txn.Coordinator
+	Groups   *group.Coordinator
+	Cluster  Cluster
 
 	// Versions is what the broker offers. Nil stands for Kafka43.
 	Versions Versions

@@ -1,0 +1,95 @@
+package wire
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/controller"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+)
+
+// deleteTopics serves DeleteTopics; any broker forwards it to the controller.
+//
+// v3: TOPIC_DELETION_DISABLED where delete.topic.enable is false, before that
+// INVALID_REQUEST. v5: error messages. v6: topics by name or by id, not both.
+func (c *call) deleteTopics(req *kmsg.DeleteTopicsRequest) {
+	if !c.cluster().Config().Bool("delete.topic.enable") {
+		if req.Version < 3 {
+			c.refuse(kafka.ErrInvalidRequest)
+		} else {
+			c.refuse(errTopicDeletionDisabled)
+		}
+		return
+	}
+	resp := kmsg.NewPtrDeleteTopicsResponse()
+	var topics []controller.TopicResult
+	seen := make(map[string]bool)
+	for _, t := range deletableTopics(req) {
+		name, err := c.deletableTopic(t)
+		switch {
+		case err != nil:
+			resp.Topics = append(resp.Topics, deletedTopic(t.Topic, t.TopicID, err))
+		case seen[name]:
+			resp.Topics = append(resp.Topics, deletedTopic(t.Topic, t.TopicID, invalidRequest("Duplicate topic name.")))
+		default:
+			seen[name] = true
+			topics = append(topics, controller.TopicResult{Name: name})
+		}
+	}
+	c.cluster().DeleteTopics(topics, func(results []controller.TopicResult) {
+		for i, r := range results {
+			resp.Topics = append(resp.Topics, deletedTopic(&topics[i].Name, r.ID, r.Err))
+		}
+		c.send(resp)
+	})
+}
+
+// deletableTopics are the topics of a request in the form of v6.
+func deletableTopics(req *kmsg.DeleteTopicsRequest) []kmsg.DeleteTopicsRequestTopic {
+	if req.Version >= 6 {
+		return req.Topics
+	}
+	topics := make([]kmsg.DeleteTopicsRequestTopic, len(req.TopicNames))
+	for i := range req.TopicNames {
+		topics[i].Topic = &req.TopicNames[i]
+	}
+	return topics
+}
+
+// deletableTopic is the name of a topic that the client may delete.
+func (c *call) deletableTopic(t kmsg.DeleteTopicsRequestTopic) (string, error) {
+	byID := t.TopicID != [16]byte{}
+	switch {
+	case t.Topic == nil && !byID:
+		return "", invalidRequest("Neither topic name nor id were specified.")
+	case t.Topic != nil && byID:
+		return "", invalidRequest("You may not specify both topic name and topic id.")
+	}
+	name := stringOf(t.Topic)
+	if byID {
+		known, ok := c.image().TopicByID(t.TopicID)
+		if !ok {
+			return "", &controller.Refusal{Err: kafka.ErrUnknownTopicID, Message: "This server does not host this topic ID."}
+		}
+		name = known.Name
+	}
+	if !c.mayCluster(Delete) && !c.may(Delete, TopicResource, name) {
+		return "", kafka.ErrTopicAuthorizationFailed
+	}
+	return name, nil
+}
+
+func deletedTopic(name *string, id kafka.TopicID, err error) kmsg.DeleteTopicsResponseTopic {
+	topic := kmsg.NewDeleteTopicsResponseTopic()
+	topic.Topic, topic.TopicID, topic.ErrorCode, topic.ErrorMessage = name, id, codeOf(err), messageOf(err)
+	return topic
+}
+
+func refuseDeleteTopics(req *kmsg.DeleteTopicsRequest, code int16) kmsg.Response {
+	resp := kmsg.NewPtrDeleteTopicsResponse()
+	for _, t := range deletableTopics(req) {
+		topic := deletedTopic(t.Topic, t.TopicID, nil)
+		topic.ErrorCode = code
+		resp.Topics = append(resp.Topics, topic)
+	}
+	return resp
+}

@@ -1,0 +1,39 @@
+package wire
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// brokerEndpoints is the only type of endpoint that a broker tells of, by
+// Kafka's number.
+const brokerEndpoints = 1
+
+// describeCluster serves DescribeCluster, from the broker's image.
+//
+// v1: endpoint types; controllers are not told of here
+// (MISMATCHED_ENDPOINT_TYPE). v2: fenced brokers, if asked for. Authorized
+// operations are never told.
+func (c *call) describeCluster(req *kmsg.DescribeClusterRequest) {
+	if req.Version >= 1 && req.EndpointType != brokerEndpoints {
+		c.refuse(errMismatchedEndpointType)
+		return
+	}
+	resp := kmsg.NewPtrDescribeClusterResponse()
+	resp.ClusterID, resp.ControllerID = c.image().ClusterID(), int32(c.image().Controller())
+	for _, b := range c.image().Registered() {
+		if b.Fenced && !req.IncludeFencedBrokers {
+			continue
+		}
+		broker := kmsg.NewDescribeClusterResponseBroker()
+		broker.NodeID, broker.Host, broker.Port, broker.Rack = int32(b.ID), b.Host, b.Port, rackOf(b)
+		broker.IsFenced = b.Fenced
+		resp.Brokers = append(resp.Brokers, broker)
+	}
+	c.send(resp)
+}
+
+func refuseDescribeCluster(_ *kmsg.DescribeClusterRequest, code int16) kmsg.Response {
+	resp := kmsg.NewPtrDescribeClusterResponse()
+	resp.ErrorCode = code
+	return resp
+}

@@ -1,0 +1,129 @@
+package wire
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/controller"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/property"
+)
+
+// resourceTypes are the kinds of configuration that there are, by Kafka's
+// number. Client metrics and loggers have none here.
+var resourceTypes = map[kmsg.ConfigResourceType]property.Resource{
+	kmsg.ConfigResourceTypeTopic:       property.Topic,
+	kmsg.ConfigResourceTypeBroker:      property.Broker,
+	kmsg.ConfigResourceTypeGroupConfig: property.Group,
+}
+
+// sourceNumbers are the sources of values, by Kafka's number.
+var sourceNumbers = map[property.Source]kmsg.ConfigSource{
+	property.SourceTopic:                kmsg.ConfigSourceDynamicTopicConfig,
+	property.SourceDynamicBroker:        kmsg.ConfigSourceDynamicBrokerConfig,
+	property.SourceDynamicDefaultBroker: kmsg.ConfigSourceDynamicDefaultBrokerConfig,
+	property.SourceStaticBroker:         kmsg.ConfigSourceStaticBrokerConfig,
+	property.SourceDefault:              kmsg.ConfigSourceDefaultConfig,
+	property.SourceGroup:                kmsg.ConfigSourceGroupConfig,
+}
+
+// typeNumbers are the types of values, by Kafka's number. A property that Kafka
+// does not know has none.
+var typeNumbers = map[property.Type]kmsg.ConfigType{
+	property.Boolean:  kmsg.ConfigTypeBoolean,
+	property.String:   kmsg.ConfigTypeString,
+	property.Int:      kmsg.ConfigTypeInt,
+	property.Short:    kmsg.ConfigTypeShort,
+	property.Long:     kmsg.ConfigTypeLong,
+	property.Double:   kmsg.ConfigTypeDouble,
+	property.List:     kmsg.ConfigTypeList,
+	property.Class:    kmsg.ConfigTypeClass,
+	property.Password: kmsg.ConfigTypePassword,
+}
+
+// describeConfigs serves DescribeConfigs, each resource with its own error. A
+// broker tells of topics, groups, itself and the cluster-wide defaults. Null
+// names, or none, ask for all properties.
+//
+// v1: sources, and synonyms if asked for. v3: types; documentation, if asked
+// for, is null: the simulator does not carry Kafka's texts.
+func (c *call) describeConfigs(req *kmsg.DescribeConfigsRequest) {
+	resp := kmsg.NewPtrDescribeConfigsResponse()
+	for _, r := range req.Resources {
+		entries, err := c.configsOf(r)
+		answer := kmsg.NewDescribeConfigsResponseResource()
+		answer.ResourceType, answer.ResourceName = r.ResourceType, r.ResourceName
+		answer.ErrorCode, answer.ErrorMessage = codeOf(err), messageOf(err)
+		for _, e := range entries {
+			answer.Configs = append(answer.Configs, describedConfig(e, req.IncludeSynonyms))
+		}
+		resp.Resources = append(resp.Resources, answer)
+	}
+	c.send(resp)
+}
+
+func (c *call) configsOf(r kmsg.DescribeConfigsRequestResource) ([]property.Entry, error) {
+	kind, ok := resourceTypes[r.ResourceType]
+	if !ok {
+		return nil, invalidRequest("Unsupported resource type: " + r.ResourceType.String())
+	}
+	if err := c.checkConfigs(DescribeConfigs, kind, r.ResourceName); err != nil {
+		return nil, err
+	}
+	if kind == property.Topic && !validTopicName(r.ResourceName) {
+		return nil, kafka.ErrInvalidTopicException
+	}
+	names := r.ConfigNames
+	if len(names) == 0 {
+		names = nil
+	}
+	return c.cluster().DescribeConfigs(controller.ConfigResource{Type: kind, Name: r.ResourceName}, names)
+}
+
+// checkConfigs is the error for lack of a right on the configuration of a
+// resource.
+func (c *call) checkConfigs(op Operation, kind property.Resource, name string) error {
+	switch {
+	case kind == property.Topic && !c.may(op, TopicResource, name):
+		return kafka.ErrTopicAuthorizationFailed
+	case kind == property.Group && !c.may(op, GroupResource, name):
+		return kafka.ErrGroupAuthorizationFailed
+	case kind == property.Broker && !c.mayCluster(op):
+		return kafka.ErrClusterAuthorizationFailed
+	}
+	return nil
+}
+
+func describedConfig(e property.Entry, synonyms bool) kmsg.DescribeConfigsResponseResourceConfig {
+	config := kmsg.NewDescribeConfigsResponseResourceConfig()
+	config.Name, config.Value = e.Name, valueOf(e.Value, e.Null)
+	config.ReadOnly, config.IsSensitive = e.ReadOnly, e.Sensitive
+	config.Source, config.ConfigType = sourceNumbers[e.Source], typeNumbers[e.Type]
+	config.IsDefault = e.Source == property.SourceDefault
+	if !synonyms {
+		return config
+	}
+	for _, s := range e.Synonyms {
+		synonym := kmsg.NewDescribeConfigsResponseResourceConfigConfigSynonym()
+		synonym.Name, synonym.Value, synonym.Source = s.Name, valueOf(s.Value, s.Null), sourceNumbers[s.Source]
+		config.ConfigSynonyms = append(config.ConfigSynonyms, synonym)
+	}
+	return config
+}
+
+// valueOf is a value as it stands in messages.
+func valueOf(value string, null bool) *string {
+	if null {
+		return nil
+	}
+	return &value
+}
+
+func refuseDescribeConfigs(req *kmsg.DescribeConfigsRequest, code int16) kmsg.Response {
+	resp := kmsg.NewPtrDescribeConfigsResponse()
+	for _, r := range req.Resources {
+		answer := kmsg.NewDescribeConfigsResponseResource()
+		answer.ResourceType, answer.ResourceName, answer.ErrorCode = r.ResourceType, r.ResourceName, code
+		resp.Resources = append(resp.Resources, answer)
+	}
+	return resp
+}

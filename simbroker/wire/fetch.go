@@ -1,0 +1,176 @@
+package wire
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/replica"
+)
+
+// fetch serves Fetch (section D), and the long poll in it (rule D7). There are
+// no fetch sessions: the session id in responses is 0, which clients take as
+// "none was made", and an id in a request is FETCH_SESSION_ID_NOT_FOUND.
+//
+// v4: isolation level, aborted transactions. v5: log start offsets. v9: leader
+// epochs (rule E4). v11: any replica serves a consumer (rule D1). v12:
+// divergence (KIP-595). v13: topic ids in place of names. v15: the replica's
+// id in a tagged field. v16: the leader and its address with
+// NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951). v17 and v18 say
+// more of the replica, which the simulator does not need.
+func (c *call) fetch(req *kmsg.FetchRequest) {
+	if req.SessionID != 0 {
+		c.refuse(errFetchSessionIDNotFound)
+		return
+	}
+	replicaID := kafka.BrokerID(req.ReplicaID)
+	if req.Version >= 15 {
+		replicaID = kafka.BrokerID(req.ReplicaState.ID)
+	}
+	answer := &fetchAnswer{version: req.Version, resp: kmsg.NewPtrFetchResponse()}
+	answer.resp.Topics = make([]kmsg.FetchResponseTopic, len(req.Topics))
+	room := replica.FetchRequest{
+		ReplicaID:     replicaID,
+		Isolation:     replica.IsolationLevel(req.IsolationLevel),
+		FromFollowers: req.Version >= 11,
+		MaxWait:       milliseconds(req.MaxWaitMillis),
+		MinBytes:      int(min(req.MinBytes, req.MaxBytes)),
+		MaxBytes:      int(req.MaxBytes),
+	}
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		topic := kmsg.NewFetchResponseTopic()
+		topic.Topic, topic.TopicID = t.Topic, t.TopicID
+		topic.Partitions = make([]kmsg.FetchResponseTopicPartition, len(t.Partitions))
+		answer.resp.Topics[i] = topic
+		name, topicErr := c.topicName(t.Topic, t.TopicID, req.Version >= 13)
+		for j := range t.Partitions {
+			p := &t.Partitions[j]
+			tp := kafka.TopicPartition{Topic: name, Partition: p.Partition}
+			err := topicErr
+			if err == nil {
+				err = c.checkFetch(replicaID, tp)
+			}
+			if err != nil {
+				topic.Partitions[j] = unfetchedPartition(p.Partition, codeOf(err))
+				continue
+			}
+			room.Partitions = append(room.Partitions, fetchPosition(tp, t.TopicID, p))
+			answer.asked = append(answer.asked, place{i, j})
+		}
+	}
+	if len(room.Partitions) == 0 {
+		c.send(answer.resp)
+		return
+	}
+	c.broker().Replicas.Fetch(room, func(result replica.FetchResult) {
+		for k := range result.Partitions {
+			answer.set(answer.asked[k], &result.Partitions[k])
+		}
+		if req.Version >= 16 {
+			answer.resp.Brokers = c.endpoints(answer.leaders)
+		}
+		c.send(answer.resp)
+	})
+}
+
+// checkFetch is the error for a partition that cannot be fetched by a consumer
+// or, with a broker's id, by a replica.
+func (c *call) checkFetch(replicaID kafka.BrokerID, tp kafka.TopicPartition) error {
+	if replicaID < 0 {
+		return c.checkPartition(Read, tp)
+	}
+	if !c.mayCluster(ClusterAction) {
+		return kafka.ErrTopicAuthorizationFailed
+	}
+	if _, ok := c.image().Partition(tp); !ok {
+		return kafka.ErrUnknownTopicOrPartition
+	}
+	return nil
+}
+
+func fetchPosition(tp kafka.TopicPartition, id kafka.TopicID, p *kmsg.FetchRequestTopicPartition) replica.FetchPartition {
+	return replica.FetchPartition{
+		Partition:          tp,
+		TopicID:            id,
+		Offset:             kafka.Offset(p.FetchOffset),
+		MaxBytes:           int(p.PartitionMaxBytes),
+		CurrentLeaderEpoch: kafka.LeaderEpoch(p.CurrentLeaderEpoch),
+		LastFetchedEpoch:   kafka.LeaderEpoch(p.LastFetchedEpoch),
+		LogStartOffset:     kafka.Offset(p.LogStartOffset),
+	}
+}
+
+// fetchAnswer is a response to Fetch as it comes together.
+type fetchAnswer struct {
+	version int16
+	resp    *kmsg.FetchResponse
+	asked   []place // of the partitions that the room was asked for
+	// leaders are those whose addresses the client needs.
+	leaders []kafka.BrokerID
+}
+
+func (a *fetchAnswer) set(at place, p *replica.FetchedPartition) {
+	answer := unfetchedPartition(p.Partition.Partition, codeOf(p.Err))
+	switch domainError(p.Err) {
+	case "":
+		answer.HighWatermark, answer.LastStableOffset = int64(p.HighWatermark), int64(p.LastStableOffset)
+		answer.LogStartOffset = int64(p.LogStartOffset)
+		answer.RecordBatches = p.Records.Bytes()
+		answer.AbortedTransactions = abortedTransactions(p)
+		if answer.RecordBatches == nil {
+			answer.RecordBatches = []byte{}
+		}
+		if p.Diverging != nil {
+			answer.DivergingEpoch.Epoch, answer.DivergingEpoch.EndOffset = int32(p.Diverging.Epoch), int64(p.Diverging.EndOffset)
+		}
+	case kafka.ErrNotLeaderOrFollower, kafka.ErrFencedLeaderEpoch:
+		if a.version >= 16 {
+			answer.CurrentLeader.LeaderID, answer.CurrentLeader.LeaderEpoch = int32(p.Leader), int32(p.LeaderEpoch)
+			a.leaders = append(a.leaders, p.Leader)
+		}
+	case kafka.ErrKafkaStorageError:
+		if a.version <= 5 { // which does not know it
+			answer.ErrorCode = codeOf(kafka.ErrNotLeaderOrFollower)
+		}
+	}
+	a.resp.Topics[at.topic].Partitions[at.partition] = answer
+}
+
+// abortedTransactions keeps null (read_uncommitted) and none apart (rule D4).
+func abortedTransactions(p *replica.FetchedPartition) []kmsg.FetchResponseTopicPartitionAbortedTransaction {
+	if p.Aborted == nil {
+		return nil
+	}
+	aborted := make([]kmsg.FetchResponseTopicPartitionAbortedTransaction, len(p.Aborted))
+	for i, t := range p.Aborted {
+		aborted[i].ProducerID, aborted[i].FirstOffset = int64(t.ProducerID), int64(t.FirstOffset)
+	}
+	return aborted
+}
+
+// unfetchedPartition has no records: every offset is -1 (rule D4).
+func unfetchedPartition(number int32, code int16) kmsg.FetchResponseTopicPartition {
+	p := kmsg.NewFetchResponseTopicPartition()
+	p.Partition, p.ErrorCode = number, code
+	p.HighWatermark, p.LastStableOffset, p.LogStartOffset, p.PreferredReadReplica = -1, -1, -1, -1
+	p.RecordBatches = []byte{}
+	return p
+}
+
+// refuseFetch puts an error beside the topics (v7+) and into every partition.
+func refuseFetch(req *kmsg.FetchRequest, code int16) kmsg.Response {
+	resp := kmsg.NewPtrFetchResponse()
+	resp.ErrorCode = code
+	if code == codeOf(errFetchSessionIDNotFound) {
+		return resp // no session, no partitions
+	}
+	for i := range req.Topics {
+		topic := kmsg.NewFetchResponseTopic()
+		topic.Topic, topic.TopicID = req.Topics[i].Topic, req.Topics[i].TopicID
+		for _, p := range req.Topics[i].Partitions {
+			topic.Partitions = append(topic.Partitions, unfetchedPartition(p.Partition, code))
+		}
+		resp.Topics = append(resp.Topics, topic)
+	}
+	return resp
+}

@@ -1,0 +1,58 @@
+package wire
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/txn"
+)
+
+// initProducerID serves InitProducerId (rules G5 and G6).
+//
+// v3: the producer id and epoch that the client has; one without the other is
+// INVALID_REQUEST. v4: PRODUCER_FENCED, before that INVALID_PRODUCER_EPOCH
+// (rule G7). v6 (two-phase commit) is unstable in Kafka 4.3 and not offered.
+func (c *call) initProducerID(req *kmsg.InitProducerIDRequest) {
+	switch {
+	case req.TransactionalID != nil && !c.may(Write, TransactionalIDResource, *req.TransactionalID):
+		c.refuse(kafka.ErrTransactionalIDAuthorizationFailed)
+		return
+	case req.TransactionalID == nil && !c.mayCluster(IdempotentWrite):
+		c.refuse(kafka.ErrClusterAuthorizationFailed)
+		return
+	}
+	expected := kafka.Producer{ID: kafka.ProducerID(req.ProducerID), Epoch: kafka.ProducerEpoch(req.ProducerEpoch)}
+	if (expected.ID == kafka.NoProducerID) != (expected.Epoch == kafka.NoProducerEpoch) {
+		c.refuse(kafka.ErrInvalidRequest)
+		return
+	}
+	c.broker().Txn.InitProducerID(txn.InitProducerIDRequest{
+		TransactionalID: req.TransactionalID,
+		Timeout:         milliseconds(req.TransactionTimeoutMillis),
+		Expected:        expected,
+	}, func(p kafka.Producer, err error) {
+		if err != nil {
+			c.refuse(fencedBefore(4, req.Version, err))
+			return
+		}
+		resp := kmsg.NewPtrInitProducerIDResponse()
+		resp.ProducerID, resp.ProducerEpoch = int64(p.ID), int16(p.Epoch)
+		c.send(resp)
+	})
+}
+
+// fencedBefore is the error for a client's version: before the one that
+// introduced PRODUCER_FENCED, it was INVALID_PRODUCER_EPOCH (rule G7).
+func fencedBefore(introduced, version int16, err error) error {
+	if version < introduced && domainError(err) == kafka.ErrProducerFenced {
+		return kafka.ErrInvalidProducerEpoch
+	}
+	return err
+}
+
+func refuseInitProducerID(_ *kmsg.InitProducerIDRequest, code int16) kmsg.Response {
+	resp := kmsg.NewPtrInitProducerIDResponse()
+	resp.ErrorCode = code
+	resp.ProducerID, resp.ProducerEpoch = int64(kafka.NoProducerID), int16(kafka.NoProducerEpoch)
+	return resp
+}

@@ -1,0 +1,221 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/replica"
+)
+
+// adminClientID is the client.id that may write to internal topics.
+const adminClientID = "__admin_client"
+
+// produce serves Produce (rules A5, C1 to C6, F8 and G10). Each partition has
+// its own error. With acks=0 there is no response, and any error closes the
+// connection. Null records are never answered, and nothing after them on the
+// connection, since Kafka's handler dies of them (rule A5).
+//
+// v3: transactional ids; older versions are shown and not served (KAFKA-18659).
+// v7: zstd. v8: error messages. v10: the leader and its address with
+// NOT_LEADER_OR_FOLLOWER (KIP-951). v11: TRANSACTION_ABORTABLE. v12: adds
+// partitions to the transaction (KIP-890). v13: topic ids in place of names.
+func (c *call) produce(req *kmsg.ProduceRequest) {
+	if hasTransactionalRecords(req) {
+		if req.TransactionID == nil || !c.may(Write, TransactionalIDResource, *req.TransactionID) {
+			c.refuse(kafka.ErrTransactionalIDAuthorizationFailed)
+			return
+		}
+	}
+	answer := newProduceAnswer(req)
+	room := replica.ProduceRequest{
+		TransactionalID: stringOf(req.TransactionID),
+		Support:         transactionSupport(req.Version),
+		Acks:            req.Acks,
+		Timeout:         milliseconds(req.TimeoutMillis),
+		InternalTopics:  c.conn.ClientID == adminClientID,
+	}
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		name, topicErr := c.topicName(t.Topic, t.TopicID, req.Version >= 13)
+		for j := range t.Partitions {
+			p := &t.Partitions[j]
+			tp := kafka.TopicPartition{Topic: name, Partition: p.Partition}
+			err := topicErr
+			if err == nil {
+				err = c.checkPartition(Write, tp)
+			}
+			if err == nil && p.Records == nil {
+				return
+			}
+			if err == nil && req.Version < 7 && compressedWithZstd(p.Records) {
+				err = errUnsupportedCompressionType
+			}
+			if err != nil {
+				answer.set(i, j, replica.ProducedPartition{Err: err, BaseOffset: -1, LogAppendTimeMs: -1, LogStartOffset: -1, Leader: kafka.NoBroker, LeaderEpoch: -1})
+				continue
+			}
+			room.Partitions = append(room.Partitions, replica.ProducePartition{Partition: tp, Records: c.ownRecords(p.Records)})
+			answer.asked = append(answer.asked, place{i, j})
+		}
+	}
+	if len(room.Partitions) == 0 {
+		c.produced(answer)
+		return
+	}
+	c.broker().Replicas.Produce(room, func(result replica.ProduceResult) {
+		for k, p := range result.Partitions {
+			answer.set(answer.asked[k].topic, answer.asked[k].partition, p)
+		}
+		c.produced(answer)
+	})
+}
+
+// topicName is the name of a topic that is given by name or by id.
+func (c *call) topicName(name string, id kafka.TopicID, byID bool) (string, error) {
+	if !byID {
+		return name, nil
+	}
+	if t, ok := c.image().TopicByID(id); ok {
+		return t.Name, nil
+	}
+	return "", kafka.ErrUnknownTopicID
+}
+
+// ownRecords are records that the log may keep and write to: those of a frame
+// are nobody else's, those of an in-process call are copied.
+func (c *call) ownRecords(records []byte) []byte {
+	if c.ownsRequest {
+		return records
+	}
+	return bytes.Clone(records)
+}
+
+func transactionSupport(version int16) replica.TransactionSupport {
+	switch {
+	case version <= 10:
+		return replica.DefaultError
+	case version == 11:
+		return replica.GenericErrorSupported
+	}
+	return replica.AddPartition
+}
+
+// place is where a partition stands in a request: the index of its topic, and
+// its own within that.
+type place struct{ topic, partition int }
+
+// produceAnswer is a response to Produce as it comes together.
+type produceAnswer struct {
+	resp   *kmsg.ProduceResponse
+	asked  []place // of the partitions that the room was asked for
+	acks   int16
+	failed bool
+	// leaders are those whose addresses the client needs.
+	leaders []kafka.BrokerID
+}
+
+func newProduceAnswer(req *kmsg.ProduceRequest) *produceAnswer {
+	return &produceAnswer{resp: refuseProducePartitions(req, 0), acks: req.Acks}
+}
+
+func (a *produceAnswer) set(topic, partition int, p replica.ProducedPartition) {
+	answer := &a.resp.Topics[topic].Partitions[partition]
+	answer.ErrorCode, answer.ErrorMessage = codeOf(p.Err), messageOf(p.Err)
+	answer.BaseOffset, answer.LogAppendTime, answer.LogStartOffset = int64(p.BaseOffset), p.LogAppendTimeMs, int64(p.LogStartOffset)
+	if p.Err == nil {
+		return
+	}
+	a.failed = true
+	if domainError(p.Err) == kafka.ErrNotLeaderOrFollower {
+		answer.CurrentLeader.LeaderID, answer.CurrentLeader.LeaderEpoch = int32(p.Leader), int32(p.LeaderEpoch)
+		a.leaders = append(a.leaders, p.Leader)
+	}
+}
+
+// produced sends the answer, as far as the client wants one.
+func (c *call) produced(a *produceAnswer) {
+	switch {
+	case a.acks != 0:
+		for _, b := range c.endpoints(a.leaders) {
+			a.resp.Brokers = append(a.resp.Brokers, kmsg.ProduceResponseBroker(b))
+		}
+		c.send(a.resp)
+	case a.failed:
+		c.hangUp()
+	default:
+		c.reply(nil)
+	}
+}
+
+// endpoints are the addresses of live brokers, each once.
+func (c *call) endpoints(ids []kafka.BrokerID) []kmsg.FetchResponseBroker {
+	var endpoints []kmsg.FetchResponseBroker
+	seen := make(map[kafka.BrokerID]bool)
+	for _, id := range ids {
+		if seen[id] || !c.isAlive(id) {
+			continue
+		}
+		seen[id] = true
+		b, _ := c.image().Broker(id)
+		endpoint := kmsg.NewFetchResponseBroker()
+		endpoint.NodeID, endpoint.Host, endpoint.Port, endpoint.Rack = int32(id), b.Host, b.Port, rackOf(b)
+		endpoints = append(endpoints, endpoint)
+	}
+	return endpoints
+}
+
+// firstAttributes are the attributes of the first record batch; ok is false
+// where there is no complete batch of format v2 (rule A1).
+func firstAttributes(records []byte) (attributes uint16, ok bool) {
+	const length, magic, attributesAt, header = 8, 16, 21, 61
+	if len(records) < header || records[magic] != 2 {
+		return 0, false
+	}
+	if size := int32(binary.BigEndian.Uint32(records[length:])); int(size) > len(records)-length-4 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint16(records[attributesAt:]), true
+}
+
+func hasTransactionalRecords(req *kmsg.ProduceRequest) bool {
+	for i := range req.Topics {
+		for _, p := range req.Topics[i].Partitions {
+			if attributes, ok := firstAttributes(p.Records); ok && attributes&0x10 != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func compressedWithZstd(records []byte) bool {
+	attributes, ok := firstAttributes(records)
+	return ok && attributes&0x07 == 4
+}
+
+func refuseProduce(req *kmsg.ProduceRequest, code int16) kmsg.Response {
+	if req.Acks == 0 {
+		return nil
+	}
+	return refuseProducePartitions(req, code)
+}
+
+func refuseProducePartitions(req *kmsg.ProduceRequest, code int16) *kmsg.ProduceResponse {
+	resp := kmsg.NewPtrProduceResponse()
+	resp.Topics = make([]kmsg.ProduceResponseTopic, len(req.Topics))
+	for i := range req.Topics {
+		topic := kmsg.NewProduceResponseTopic()
+		topic.Topic, topic.TopicID = req.Topics[i].Topic, req.Topics[i].TopicID
+		topic.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(req.Topics[i].Partitions))
+		for j, p := range req.Topics[i].Partitions {
+			partition := kmsg.NewProduceResponseTopicPartition()
+			partition.Partition, partition.ErrorCode, partition.BaseOffset = p.Partition, code, -1
+			topic.Partitions[j] = partition
+		}
+		resp.Topics[i] = topic
+	}
+	return resp
+}
