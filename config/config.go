@@ -21,6 +21,9 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"regexp"
 	"time"
 )
@@ -125,4 +128,14 @@ type Log struct {
 	Level string
 	// Format is text or json.
 	Format string
+}
+
+// Fingerprint is equal for equal configurations and different for others; it
+// tells nothing of what they hold.
+func (c Config) Fingerprint() string {
+	hash := sha256.New()
+	for _, s := range settings {
+		fmt.Fprintf(hash, "%s=%q\n", s.key, s.get(&c))
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:6])
 }

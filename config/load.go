@@ -41,7 +41,7 @@ func (o Origin) String() string {
 	case o.Line > 0:
 		return fmt.Sprintf("%s:%d", o.Source, o.Line)
 	}
-	return o.Source + " " + o.Key
+	return o.Source
 }
 
 // An assignment is a value that one source has for one setting.

@@ -533,3 +533,20 @@ func TestFilter(t *testing.T) {
 		t.Error("a filter that excludes nothing does not pick ab")
 	}
 }
+
+func TestFingerprint(t *testing.T) {
+	seen := make(map[string]string)
+	for _, content := range []string{brokers, "kafka: {brokers: [kafka-1:9093]}\n", brokers + "cluster: a\n", brokers + "log: {level: warn}\n"} {
+		c, err := loadAndValidate(Sources{File: inFile(t, content)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, twice := seen[c.Fingerprint()]; twice {
+			t.Errorf("%q and %q have one fingerprint", content, other)
+		}
+		seen[c.Fingerprint()] = content
+		if again, err := loadAndValidate(Sources{File: inFile(t, content)}); err != nil || again.Fingerprint() != c.Fingerprint() {
+			t.Errorf("%q has two fingerprints", content)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/rs/zerolog"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/lso-exporter/lso-exporter/collector"
+	"github.com/lso-exporter/lso-exporter/config"
+	"github.com/lso-exporter/lso-exporter/metrics"
+	"github.com/lso-exporter/lso-exporter/web"
+)
+
+// An exporter watches one cluster and serves what it sees.
+type exporter struct {
+	config config.Config
+	logger zerolog.Logger
+	kafka  *collector.Kafka
+	// runner has the views. Who wants each of them subscribes before run.
+	runner     *collector.Runner
+	exposition *metrics.Exposition
+}
+
+// newExporter returns an exporter that has not begun yet. It does not connect.
+func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
+	kafka, err := collector.NewKafka(kgo.SeedBrokers(c.Kafka.Brokers...), kgo.ClientID(c.Kafka.ClientID))
+	if err != nil {
+		return nil, fmt.Errorf("set up the Kafka client: %w", err)
+	}
+	process := prometheus.NewRegistry()
+	process.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	exposition := metrics.NewExposition(metrics.Options{
+		Cluster:         c.Cluster,
+		Granularity:     metrics.Granularity(c.Granularity),
+		WithoutReplicas: !c.Collectors.Replicas,
+		Build:           buildOf(),
+		Fingerprint:     c.Fingerprint(),
+		Process:         process,
+	})
+	var disabled []collector.Collector
+	for name, enabled := range map[collector.Collector]bool{
+		collector.Offsets:  c.Collectors.Offsets,
+		collector.Groups:   c.Collectors.Groups,
+		collector.Replicas: c.Collectors.Replicas,
+	} {
+		if !enabled {
+			disabled = append(disabled, name)
+		}
+	}
+	options := collector.Options{
+		Period:        c.Sweep.Interval,
+		Deadline:      c.Sweep.Timeout,
+		BrokerTimeout: c.Kafka.RequestTimeout,
+		Disabled:      disabled,
+		Observer:      observer{exposition.Self},
+	}
+	e := &exporter{
+		config: c, logger: logger, kafka: kafka,
+		runner: collector.NewRunner(kafka, options), exposition: exposition,
+	}
+	e.runner.Subscribe(exposition.Publish)
+	e.runner.Subscribe((&sweepLog{logger: logger}).observe)
+	return e, nil
+}
+
+// run sweeps the cluster and serves the pages on listeners until ctx is done,
+// and returns when the last sweep and the last request have ended. Its error
+// is why it could not serve.
+func (e *exporter) run(ctx context.Context, listeners []net.Listener) error {
+	defer e.kafka.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	var sweeps sync.WaitGroup
+	sweeps.Go(func() { e.runner.Run(ctx) })
+	defer sweeps.Wait()
+	defer cancel()
+	handler := web.NewHandler(web.Options{
+		Metrics:       e.exposition,
+		TelemetryPath: e.config.Web.TelemetryPath,
+		View:          e.runner.View,
+		Version:       buildOf().Version,
+	})
+	return web.Serve(ctx, listeners, handler, e.config.Web.ConfigFile, slog.New(zerolog.NewSlogHandler(e.logger)))
+}
+
+// observer hands what the collector tells to the exporter's own metrics, which
+// do not know the collector's types.
+type observer struct{ *metrics.Self }
+
+// Collector implements collector.Observer.
+func (o observer) Collector(name collector.Collector, success bool, took time.Duration) {
+	o.Self.Collector(string(name), success, took)
+}
+
+// Sweep implements collector.Observer.
+func (o observer) Sweep(result collector.Result, took time.Duration) {
+	o.Self.Sweep(string(result), took)
+}

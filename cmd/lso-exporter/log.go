@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/lso-exporter/lso-exporter/config"
+	"github.com/lso-exporter/lso-exporter/lag"
+)
+
+// newLogger returns the logger that c describes, writing to w.
+func newLogger(w io.Writer, c config.Log) zerolog.Logger {
+	level, err := zerolog.ParseLevel(c.Level)
+	if err != nil {
+		panic("lso-exporter: a validated configuration has the log level " + c.Level)
+	}
+	if c.Format == "text" {
+		w = zerolog.ConsoleWriter{Out: w, NoColor: !isTerminal(w), TimeFormat: time.RFC3339}
+	}
+	return zerolog.New(w).Level(level).With().Timestamp().Logger()
+}
+
+// isTerminal says whether somebody may be looking.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// sweepLog logs how sweeps fare: once when that changes, not at each sweep.
+type sweepLog struct {
+	logger zerolog.Logger
+	last   string // what the last view was like
+}
+
+// shownMisses is how many of the things that a sweep missed are logged.
+const shownMisses = 5
+
+// observe takes the next view.
+func (l *sweepLog) observe(view *lag.View) {
+	state := sweepState(view)
+	if state == l.last {
+		return
+	}
+	l.last = state
+	switch {
+	case view.Failure != "":
+		l.logger.Error().Str("reason", view.Failure).Msg("no broker reachable")
+	case !view.Complete():
+		missed := make([]string, 0, shownMisses)
+		for _, m := range view.Missed[:min(len(view.Missed), shownMisses)] {
+			text := fmt.Sprintf("%s: %s", m.Subject, m.Kind)
+			if m.Detail != "" {
+				text += " (" + m.Detail + ")"
+			}
+			missed = append(missed, text)
+		}
+		l.logger.Warn().Strs("missed", missed).Int("misses", len(view.Missed)).Msg("the cluster is read in part")
+	default:
+		partitions := 0
+		for _, t := range view.Topics {
+			partitions += len(t.Partitions)
+		}
+		l.logger.Info().Int("topics", len(view.Topics)).Int("partitions", partitions).Int("groups", len(view.Groups)).
+			Stringer("took", view.Ended.Sub(view.Started).Round(time.Millisecond)).Msg("the cluster is read completely")
+	}
+}
+
+// sweepState is equal for views that need no second line: how many things of a
+// kind are missing may change, what is missing may not.
+func sweepState(view *lag.View) string {
+	if view.Failure != "" {
+		return "failed"
+	}
+	missing := make([]string, len(view.Missed))
+	for i, m := range view.Missed {
+		missing[i] = string(m.Kind) + " " + m.Subject
+	}
+	slices.Sort(missing)
+	return "read but for: " + strings.Join(missing, ", ")
+}

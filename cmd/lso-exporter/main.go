@@ -1,0 +1,118 @@
+// Command lso-exporter watches the last stable offsets, high watermarks and
+// consumer groups of a Kafka cluster and serves them as Prometheus metrics.
+//
+// Each subcommand is a file of this package: a function that adds the command
+// with its flags and its action, listed in subcommands.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/lso-exporter/lso-exporter/config"
+)
+
+// subcommands are all subcommands, in the order in which help shows them.
+var subcommands = []subcommand{
+	serveCommand,
+	configCommand,
+	versionCommand,
+}
+
+// A subcommand adds a command to app. The command's action (see
+// kingpin.CmdClause.Action) runs it; the action's error becomes the exit
+// status.
+type subcommand func(app *kingpin.Application, p *program)
+
+// program is what a subcommand knows of the process that it runs in.
+type program struct {
+	// stop is done when the process is told to stop.
+	stop context.Context
+	// environment holds NAME=VALUE entries.
+	environment    []string
+	stdout, stderr io.Writer
+}
+
+// The exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1 // something that should work did not
+	exitUsage  = 2 // the command line or the configuration is wrong
+)
+
+func main() {
+	stop, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// Whoever asks a second time does not want to wait.
+	context.AfterFunc(stop, release)
+	p := &program{stop: stop, environment: os.Environ(), stdout: os.Stdout, stderr: os.Stderr}
+	os.Exit(p.run(os.Args[1:]))
+}
+
+// run executes a command line and returns the exit status.
+func (p *program) run(arguments []string) (status int) {
+	app := kingpin.New("lso-exporter", "Prometheus exporter for Kafka's last stable offsets, high watermarks, and the lag of consumer groups against both.")
+	app.HelpFlag.Short('h')
+	app.Version(versionText(buildOf()))
+	app.UsageWriter(p.stdout)
+	app.ErrorWriter(p.stderr)
+	app.UsageTemplate(kingpin.CompactUsageTemplate)
+	// Help and version end the process by themselves; here, they end run.
+	type exit int
+	app.Terminate(func(status int) { panic(exit(status)) })
+	defer func() {
+		switch ended := recover().(type) {
+		case nil:
+		case exit:
+			status = int(ended)
+		default:
+			panic(ended)
+		}
+	}()
+	for _, add := range subcommands {
+		add(app, p)
+	}
+	parsed, err := app.ParseContext(arguments)
+	if err == nil {
+		_, err = app.Parse(arguments)
+		var problems config.Problems
+		var failure *failure
+		switch {
+		case err == nil:
+			return exitOK
+		case errors.As(err, &problems):
+			fmt.Fprintln(p.stderr, problems)
+			return exitUsage
+		case errors.As(err, &failure):
+			fmt.Fprintf(p.stderr, "lso-exporter: %v\n", failure)
+			return exitFailed
+		}
+	}
+	// What is left are mistakes in the command line.
+	command := "lso-exporter"
+	if parsed != nil && parsed.SelectedCommand != nil {
+		command += " " + parsed.SelectedCommand.FullCommand()
+	}
+	fmt.Fprintf(p.stderr, "command line: %v; see %s --help\n", err, command)
+	return exitUsage
+}
+
+// A failure is an error of something that should work, as opposed to a mistake
+// in the command line or the configuration.
+type failure struct{ error }
+
+// failed makes an error a failure; nil stays nil.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{err}
+}
+
+func (f *failure) Unwrap() error { return f.error }

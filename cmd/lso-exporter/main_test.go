@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/lso-exporter/lso-exporter/collector"
+	"github.com/lso-exporter/lso-exporter/lag"
+	"github.com/lso-exporter/lso-exporter/metrics"
+)
+
+// execute runs a command line that ends by itself.
+func execute(t *testing.T, arguments ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	p := &program{stop: context.Background(), stdout: &out, stderr: &errs}
+	status = p.run(arguments)
+	return status, out.String(), errs.String()
+}
+
+func TestExitStatus(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("bad.yml", []byte("sweep:\n  intervall: 10s\nlog:\n  level: loud\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("good.yml", []byte("kafka:\n  brokers: [kafka-1:9092]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	address := taken.Addr().String()
+	bad := `bad.yml:2: sweep.intervall = "10s" is an unknown key; remove it; did you mean sweep.interval?
+bad.yml:4: log.level = "loud" is not one of trace, debug, info, warn, error; choose one of them
+`
+	tests := []struct {
+		arguments string
+		status    int
+		stderr    string
+	}{
+		{"config check --config.file=good.yml", exitOK, ""},
+		{"config check --config.file=bad.yml", exitUsage, bad},
+		{"config print --config.file=bad.yml", exitUsage, bad},
+		{"serve --config.file=bad.yml", exitUsage, bad},
+		{"--config.file=bad.yml", exitUsage, bad},
+		{"--config.file=missing.yml", exitUsage, "missing.yml: cannot be read (no such file or directory); give --config.file a file that this user may read\n"},
+		{"config check", exitUsage, `configuration: kafka.brokers = "" is empty; list at least one host:port there, in --kafka.brokers or in LSO_EXPORTER_KAFKA_BROKERS` + "\n"},
+		{"config print", exitOK, ""},
+		{"version", exitOK, ""},
+		{"--version", exitOK, ""},
+		{"--help", exitOK, ""},
+		{"serve --help", exitOK, ""},
+		{"--sweep.intervall=3s", exitUsage, "command line: unknown long flag '--sweep.intervall'; see lso-exporter serve --help\n"},
+		{"config", exitUsage, "command line: must select a subcommand of 'config'; see lso-exporter config --help\n"},
+		{"--kafka.brokers=127.0.0.1:1 --web.listen-address=" + address, exitFailed,
+			"lso-exporter: listen on " + address + ": listen tcp " + address + ": bind: address already in use\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.arguments, func(t *testing.T) {
+			status, stdout, stderr := execute(t, strings.Fields(test.arguments)...)
+			if status != test.status || stderr != test.stderr {
+				t.Errorf("status %d, %q; want %d, %q", status, stderr, test.status, test.stderr)
+			}
+			if (status == exitOK) != (stdout != "") {
+				t.Errorf("status %d and %q on standard output", status, stdout)
+			}
+		})
+	}
+}
+
+// The variables that serve reads are those of the process, and a flag wins.
+func TestEnvironment(t *testing.T) {
+	var out, errs bytes.Buffer
+	p := &program{
+		stop: context.Background(), stdout: &out, stderr: &errs,
+		environment: []string{"LSO_EXPORTER_KAFKA_BROKERS=kafka-1:9092", "LSO_EXPORTER_CLUSTER=blue"},
+	}
+	if status := p.run([]string{"config", "print", "--cluster=green"}); status != exitOK {
+		t.Fatalf("status %d: %s", status, &errs)
+	}
+	for _, want := range []string{`brokers: ["kafka-1:9092"]`, `cluster: "green"`, "LSO_EXPORTER_KAFKA_BROKERS; here: environment\n", "LSO_EXPORTER_CLUSTER; here: command line\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in\n%s", want, &out)
+		}
+	}
+}
+
+// Without a broker that answers the exporter serves, says why it is not ready,
+// and stops when it is told to.
+func TestServeWithoutKafka(t *testing.T) {
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := nobody.Addr().String()
+	nobody.Close()
+
+	stop, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	reader, writer := io.Pipe()
+	p := &program{stop: stop, stdout: io.Discard, stderr: writer}
+	status := make(chan int, 1)
+	go func() {
+		status <- p.run([]string{"--kafka.brokers=" + address, "--web.listen-address=127.0.0.1:0", "--sweep.interval=200ms", "--log.format=json"})
+		writer.Close()
+	}()
+	lines := logLines(reader)
+	listening := await(t, lines, "Listening on")
+	base := "http://" + listening["address"].(string)
+	// The reason is logged once, however many sweeps fail.
+	if reason, _ := await(t, lines, "no broker reachable")["reason"].(string); !strings.Contains(reason, "refused") {
+		t.Errorf("logged the reason %q, want that the connection was refused", reason)
+	}
+	code, body := get(t, base+"/readyz")
+	if code != http.StatusServiceUnavailable || !strings.Contains(body, "no broker reachable") || !strings.Contains(body, "refused") {
+		t.Errorf("/readyz: %d %q, want 503 and the reason", code, body)
+	}
+	if code, body = get(t, base+"/healthz"); code != http.StatusOK {
+		t.Errorf("/healthz: %d %q", code, body)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		code, body = get(t, base+"/metrics")
+		if code != http.StatusOK || strings.Contains(body, "\nkafka_") {
+			t.Fatalf("/metrics: %d\n%s", code, body)
+		}
+		if strings.Contains(body, `lso_exporter_sweeps_total{result="failed"} 3`+"\n") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no third sweep:\n%s", body)
+		}
+	}
+	cancel()
+	for line := range lines {
+		if line["message"] == "no broker reachable" {
+			t.Error("the reason was logged again")
+		}
+	}
+	if got := <-status; got != exitOK {
+		t.Errorf("status %d after a stop, want 0", got)
+	}
+}
+
+// logLines decodes JSON log lines as they come.
+func logLines(r io.Reader) <-chan map[string]any {
+	lines := make(chan map[string]any, 100)
+	go func() {
+		defer close(lines)
+		for scanner := bufio.NewScanner(r); scanner.Scan(); {
+			line := make(map[string]any)
+			if json.Unmarshal(scanner.Bytes(), &line) != nil {
+				line["message"] = scanner.Text()
+			}
+			lines <- line
+		}
+	}()
+	return lines
+}
+
+// await returns the next line with a message.
+func await(t *testing.T, lines <-chan map[string]any, message string) map[string]any {
+	t.Helper()
+	timeout := time.After(10 * time.Second)
+	for {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				t.Fatalf("the log ended before %q", message)
+			}
+			if line["message"] == message {
+				return line
+			}
+		case <-timeout:
+			t.Fatalf("no log line %q", message)
+		}
+	}
+}
+
+func get(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(content)
+}
+
+// How sweeps fare is logged when it changes.
+func TestSweepLog(t *testing.T) {
+	var out bytes.Buffer
+	l := &sweepLog{logger: zerolog.New(&out)}
+	complete := &lag.View{Topics: []lag.TopicView{{Partitions: make([]lag.PartitionView, 3)}}, Groups: make([]lag.GroupView, 2)}
+	hung := &lag.View{Missed: []lag.Miss{{Kind: lag.MissTimeout, Subject: "broker 2", Count: 1, Detail: "no answer"}}}
+	hungAgain := &lag.View{Missed: []lag.Miss{{Kind: lag.MissTimeout, Subject: "broker 2", Count: 7}}}
+	suspended := &lag.View{Missed: []lag.Miss{{Kind: lag.MissSuspended, Subject: "broker 2", Count: 1}}}
+	dead := &lag.View{Failure: "connection refused", Missed: suspended.Missed}
+	deadAgain := &lag.View{Failure: "connection reset"}
+	for _, view := range []*lag.View{complete, complete, hung, hungAgain, suspended, dead, deadAgain, complete} {
+		l.observe(view)
+	}
+	want := `{"level":"info","topics":1,"partitions":3,"groups":2,"took":"0s","message":"the cluster is read completely"}
+{"level":"warn","missed":["broker 2: timeout (no answer)"],"misses":1,"message":"the cluster is read in part"}
+{"level":"warn","missed":["broker 2: suspended"],"misses":1,"message":"the cluster is read in part"}
+{"level":"error","reason":"connection refused","message":"no broker reachable"}
+{"level":"info","topics":1,"partitions":3,"groups":2,"took":"0s","message":"the cluster is read completely"}
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+// The exporter's own metrics name results as the collector does.
+func TestSweepResults(t *testing.T) {
+	got := strings.Join(metrics.SweepResults, " ")
+	var want []string
+	for _, r := range []collector.Result{collector.Complete, collector.Partial, collector.Failed, collector.Skipped} {
+		want = append(want, string(r))
+	}
+	if got != strings.Join(want, " ") {
+		t.Errorf("metrics.SweepResults is %q, want %q", got, want)
+	}
+}

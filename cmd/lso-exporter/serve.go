@@ -1,0 +1,50 @@
+package main
+
+import (
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/lso-exporter/lso-exporter/config"
+	"github.com/lso-exporter/lso-exporter/web"
+)
+
+// serveCommand adds the default command: watch a cluster and serve its metrics
+// until told to stop.
+func serveCommand(app *kingpin.Application, p *program) {
+	command := app.Command("serve", "Watch a cluster and serve its metrics (the default command).").Default()
+	flags := config.AddFlags(command)
+	command.Action(func(*kingpin.ParseContext) error {
+		c, err := p.configuration(flags)
+		if err != nil {
+			return err
+		}
+		return failed(p.serve(c))
+	})
+}
+
+// configuration loads and validates what flags, environment and file say.
+func (p *program) configuration(flags *config.Flags) (config.Config, error) {
+	loaded, err := config.Load(config.Sources{File: flags.File, Environment: p.environment, Flags: flags})
+	if err != nil {
+		return config.Config{}, err
+	}
+	return loaded.Validated()
+}
+
+// serve runs an exporter until the process is told to stop.
+func (p *program) serve(c config.Config) error {
+	logger := newLogger(p.stderr, c.Log)
+	listeners, err := web.Listen(c.Web.ListenAddresses)
+	if err != nil {
+		return err
+	}
+	e, err := newExporter(c, logger)
+	if err != nil {
+		return err
+	}
+	build := buildOf()
+	logger.Info().Str("version", build.Version).Str("revision", build.Revision).
+		Strs("brokers", c.Kafka.Brokers).Stringer("sweep_interval", c.Sweep.Interval).Msg("starting")
+	err = e.run(p.stop, listeners)
+	logger.Info().Msg("stopped")
+	return err
+}
