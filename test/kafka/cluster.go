@@ -1,0 +1,324 @@
+package kafka
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Config says what cluster to start.
+type Config struct {
+	// Version is Kafka's, such as 4.3.1.
+	Version string
+	// Brokers is how many there are, with ids from 1; the controller is 0.
+	Brokers int
+	// Properties are those of every node, by Kafka's names. Identity,
+	// addresses and the sizes of thread pools are the package's own.
+	Properties map[string]string
+	// Features are levels of features to format with, such as
+	// transaction.version=1; others get the version's default.
+	Features map[string]string
+}
+
+// Cluster is a running Kafka.
+type Cluster struct {
+	config Config
+	java   string
+	jars   string
+	dir    string
+	id     string
+	nodes  []*node // by node id
+	guard  *watchdog
+}
+
+// controllerID is the node id of the controller.
+const controllerID = 0
+
+const (
+	startWithin = 90 * time.Second
+	stopWithin  = 60 * time.Second
+	poll        = 50 * time.Millisecond
+)
+
+// Start fetches, formats and starts a cluster and returns when all brokers are
+// registered. The error wraps ErrNotRun if the machine lacks what it takes.
+// The caller must Close the cluster.
+func Start(ctx context.Context, config Config) (*Cluster, error) {
+	c := &Cluster{config: config}
+	var err error
+	if c.java, err = java(ctx); err != nil {
+		return nil, err
+	}
+	if c.jars, err = Jars(ctx, config.Version); err != nil {
+		return nil, err
+	}
+	if err = c.prepare(ctx); err == nil {
+		err = c.startAll(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start Kafka %s: %w", config.Version, err), c.Close())
+	}
+	return c, nil
+}
+
+// prepare writes configuration and formats the storage of every node.
+func (c *Cluster) prepare(ctx context.Context) error {
+	var err error
+	if c.dir, err = os.MkdirTemp("", "lso-exporter-kafka-"); err != nil {
+		return err
+	}
+	if c.guard, err = watch(c.dir); err != nil {
+		return err
+	}
+	ports, err := freePorts(c.config.Brokers + 1)
+	if err != nil {
+		return err
+	}
+	id := make([]byte, 16)
+	if _, err := rand.Read(id); err != nil {
+		return err
+	}
+	c.id = base64.RawURLEncoding.EncodeToString(id)
+	if err := os.WriteFile(c.logging(), []byte(logging), 0o644); err != nil {
+		return err
+	}
+	for id, port := range ports {
+		n := &node{id: id, address: net.JoinHostPort(loopback, strconv.Itoa(port)), dir: filepath.Join(c.dir, strconv.Itoa(id)), cluster: c}
+		c.nodes = append(c.nodes, n)
+	}
+	return c.each(c.nodes, func(n *node) error { return n.format(ctx) })
+}
+
+func (c *Cluster) startAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	for _, n := range c.nodes {
+		if err := n.start(); err != nil {
+			return err
+		}
+	}
+	return c.each(c.nodes[controllerID+1:], func(n *node) error { return n.awaitRegistered(ctx, c.config.Brokers) })
+}
+
+// each runs f for every node at once.
+func (c *Cluster) each(nodes []*node, f func(*node) error) error {
+	errs := make([]error, len(nodes))
+	var wg sync.WaitGroup
+	for i, n := range nodes {
+		wg.Go(func() { errs[i] = f(n) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Bootstrap lists the brokers' addresses, host:port, by id.
+func (c *Cluster) Bootstrap() []string {
+	var addresses []string
+	for _, n := range c.nodes[controllerID+1:] {
+		addresses = append(addresses, n.address)
+	}
+	return addresses
+}
+
+// Log is what a node has written to its log, for the report of a failure.
+func (c *Cluster) Log(id int32) string {
+	b, err := os.ReadFile(c.nodes[id].logFile())
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// Close ends every process and deletes the data.
+func (c *Cluster) Close() error {
+	var errs []error
+	for _, n := range c.nodes {
+		errs = append(errs, n.end())
+	}
+	if c.guard != nil {
+		errs = append(errs, c.guard.dismiss())
+	}
+	if c.dir != "" {
+		errs = append(errs, os.RemoveAll(c.dir))
+	}
+	return errors.Join(errs...)
+}
+
+// broker is the node of a broker id.
+func (c *Cluster) broker(id int32) (*node, error) {
+	if id <= controllerID || int(id) >= len(c.nodes) {
+		return nil, fmt.Errorf("no broker %d", id)
+	}
+	return c.nodes[id], nil
+}
+
+// Pause stops a broker's process (SIGSTOP) and returns when it stands still.
+func (c *Cluster) Pause(ctx context.Context, id int32) error {
+	n, err := c.broker(id)
+	if err != nil {
+		return err
+	}
+	return n.pause(ctx)
+}
+
+// Resume continues a paused broker's process (SIGCONT).
+func (c *Cluster) Resume(_ context.Context, id int32) error {
+	n, err := c.broker(id)
+	if err != nil {
+		return err
+	}
+	return n.signal(signalContinue)
+}
+
+// Kill ends a broker's process (SIGKILL) and returns when it is gone.
+func (c *Cluster) Kill(_ context.Context, id int32) error {
+	n, err := c.broker(id)
+	if err != nil {
+		return err
+	}
+	return n.end()
+}
+
+// Stop shuts a broker down in the controlled way (SIGTERM) and returns when its
+// process is gone.
+func (c *Cluster) Stop(ctx context.Context, id int32) error {
+	n, err := c.broker(id)
+	if err != nil {
+		return err
+	}
+	if err := n.signal(signalEnd); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	select {
+	case <-n.exited:
+		c.guard.forget(n.pid())
+		return nil
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("stop broker %d: %w", id, ctx.Err()), n.end())
+	}
+}
+
+// Start starts a broker that was killed or stopped and returns when it is
+// registered again.
+func (c *Cluster) Start(ctx context.Context, id int32) error {
+	n, err := c.broker(id)
+	if err != nil {
+		return err
+	}
+	if n.running() {
+		return fmt.Errorf("start broker %d: it is running", id)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	if err := n.start(); err != nil {
+		return err
+	}
+	return n.awaitRegistered(ctx, 1)
+}
+
+const loopback = "127.0.0.1"
+
+// freePorts lets the system choose n ports. They are all held before the first
+// is released, so that they differ.
+func freePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = l.Close() }()
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
+}
+
+// properties are the lines of a node's server.properties.
+func (c *Cluster) properties(n *node) []string {
+	all := map[string]string{
+		"node.id":                             strconv.Itoa(n.id),
+		"log.dirs":                            filepath.Join(n.dir, "data"),
+		"controller.quorum.bootstrap.servers": c.nodes[controllerID].address,
+		"controller.listener.names":           "CONTROLLER",
+		"listener.security.protocol.map":      "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+		// Small pools: several nodes share few cores.
+		"num.network.threads":               "2",
+		"num.io.threads":                    "4",
+		"background.threads":                "2",
+		"log.cleaner.dedupe.buffer.size":    "2097152",
+		"num.recovery.threads.per.data.dir": "1",
+	}
+	if n.id == controllerID {
+		all["process.roles"], all["listeners"] = "controller", "CONTROLLER://"+n.address
+	} else {
+		all["process.roles"], all["listeners"] = "broker", "PLAINTEXT://"+n.address
+		all["inter.broker.listener.name"] = "PLAINTEXT"
+	}
+	maps.Copy(all, c.config.Properties)
+	lines := make([]string, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		lines = append(lines, name+"="+all[name])
+	}
+	return lines
+}
+
+func (c *Cluster) logging() string { return filepath.Join(c.dir, "log4j2.properties") }
+
+const logging = `status=ERROR
+appender.out.type=Console
+appender.out.name=OUT
+appender.out.target=SYSTEM_ERR
+appender.out.layout.type=PatternLayout
+appender.out.layout.pattern=[%d] %p %m (%c)%n
+rootLogger.level=INFO
+rootLogger.appenderRef.out.ref=OUT
+`
+
+// awaitRegistered waits until a broker serves metadata that has itself and at
+// least so many brokers in it.
+func (n *node) awaitRegistered(ctx context.Context, brokers int) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(n.address), kgo.RequestRetries(0), kgo.DialTimeout(time.Second),
+		kgo.MetadataMinAge(poll))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	for {
+		meta, err := admin.BrokerMetadata(ctx)
+		if err == nil && len(meta.Brokers) >= brokers && slices.Contains(meta.Brokers.NodeIDs(), int32(n.id)) {
+			return nil
+		}
+		select {
+		case <-n.exited:
+			return fmt.Errorf("node %d ended: %s", n.id, n.logTail())
+		case <-ctx.Done():
+			return fmt.Errorf("node %d is not registered: %w: %s", n.id, ctx.Err(), n.logTail())
+		case <-time.After(poll):
+		}
+	}
+}
+
+func (n *node) logTail() string {
+	b, err := os.ReadFile(n.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(tail(b)))
+}
