@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,9 +33,9 @@ type Options struct {
 	Cluster string
 	// Granularity; empty stands for PerPartition.
 	Granularity Granularity
-	// WithoutReplicas leaves out the metrics of the collector "replicas",
-	// whose values every sweep has.
-	WithoutReplicas bool
+	// Without names the collectors whose metrics are left out. A view may hold
+	// what they would show, as others need it too.
+	Without []string
 	// Build and Fingerprint are shown as metrics.
 	Build       Build
 	Fingerprint string
@@ -47,7 +48,7 @@ type Options struct {
 // shows says whether a metric has series under these options.
 func (o Options) shows(s source) bool {
 	switch {
-	case o.WithoutReplicas && s.Collector == "replicas":
+	case slices.Contains(o.Without, s.Collector):
 		return false
 	case s.level == perTopic:
 		return o.Granularity != PerGroup

@@ -286,17 +286,20 @@ func TestGranularity(t *testing.T) {
 	}
 }
 
-func TestWithoutReplicas(t *testing.T) {
-	e := at(0, Options{WithoutReplicas: true})
-	e.Publish(aView())
-	page := text(t, e)
-	for _, name := range []string{"kafka_partition_leader", "kafka_partition_replicas", "kafka_partition_in_sync_replicas"} {
-		if strings.Contains(page, name) {
-			t.Errorf("%s is shown", name)
+// The metrics of a collector that is switched off are left out, and no others.
+func TestWithoutCollectors(t *testing.T) {
+	all := at(0, Options{})
+	all.Publish(aView())
+	for _, collector := range []string{"offsets", "groups", "replicas"} {
+		e := at(0, Options{Without: []string{collector}})
+		e.Publish(aView())
+		page := familiesOf(t, text(t, e))
+		for name := range familiesOf(t, text(t, all)) {
+			at := slices.IndexFunc(Catalogue(), func(m Metric) bool { return m.Name == name })
+			if got, want := page[name] != nil, Catalogue()[at].Collector != collector; got != want {
+				t.Errorf("without %s: %s is shown: %v, want %v", collector, name, got, want)
+			}
 		}
-	}
-	if !strings.Contains(page, "kafka_partition_high_watermark") {
-		t.Error("metrics of other collectors are not shown")
 	}
 }
 

@@ -35,26 +35,31 @@ func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up the Kafka client: %w", err)
 	}
+	var disabled []collector.Collector
+	var without []string
+	for _, each := range []struct {
+		name    collector.Collector
+		enabled bool
+	}{
+		{collector.Offsets, c.Collectors.Offsets},
+		{collector.Groups, c.Collectors.Groups},
+		{collector.Replicas, c.Collectors.Replicas},
+	} {
+		if !each.enabled {
+			disabled = append(disabled, each.name)
+			without = append(without, string(each.name))
+		}
+	}
 	process := prometheus.NewRegistry()
 	process.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	exposition := metrics.NewExposition(metrics.Options{
-		Cluster:         c.Cluster,
-		Granularity:     metrics.Granularity(c.Granularity),
-		WithoutReplicas: !c.Collectors.Replicas,
-		Build:           buildOf(),
-		Fingerprint:     c.Fingerprint(),
-		Process:         process,
+		Cluster:     c.Cluster,
+		Granularity: metrics.Granularity(c.Granularity),
+		Without:     without,
+		Build:       buildOf(),
+		Fingerprint: c.Fingerprint(),
+		Process:     process,
 	})
-	var disabled []collector.Collector
-	for name, enabled := range map[collector.Collector]bool{
-		collector.Offsets:  c.Collectors.Offsets,
-		collector.Groups:   c.Collectors.Groups,
-		collector.Replicas: c.Collectors.Replicas,
-	} {
-		if !enabled {
-			disabled = append(disabled, name)
-		}
-	}
 	options := collector.Options{
 		Period:        c.Sweep.Interval,
 		Deadline:      c.Sweep.Timeout,
