@@ -1,12 +1,14 @@
 package replica
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
 	"github.com/lso-exporter/lso-exporter/simbroker/commitlog"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
-	"github.com/lso-exporter/lso-exporter/simbroker/producer"
 )
 
 // Deps is what a Broker needs from its surroundings. RoleChanged may be nil.
@@ -23,27 +25,141 @@ type Broker struct {
 	id   kafka.BrokerID
 	cfg  Config
 	deps Deps
+
+	partitions map[kafka.TopicPartition]*partition
+	order      []*partition // sorted, for whatever visits all
+	fetchers   map[kafka.BrokerID]*fetcher
+	// followerFetches holds the waiting fetch of each follower: a newer one
+	// takes its place.
+	followerFetches map[kafka.BrokerID]*fetch
+
+	due       []func() // answers and checks for the next event
+	scheduled bool
+	tasks     []*clock.Timer // the periodic tasks' next runs
 }
 
 // New returns a running broker that hosts nothing.
 func New(id kafka.BrokerID, cfg Config, deps Deps) *Broker {
-	return &Broker{id: id, cfg: cfg, deps: deps}
+	b := &Broker{id: id, cfg: cfg, deps: deps, partitions: map[kafka.TopicPartition]*partition{}}
+	b.boot()
+	return b
+}
+
+// boot gives the broker the memory of a new process.
+func (b *Broker) boot() {
+	b.fetchers = map[kafka.BrokerID]*fetcher{}
+	b.followerFetches = map[kafka.BrokerID]*fetch{}
+	b.due, b.scheduled = nil, false
+	b.schedule()
 }
 
 // ID is the broker's node id.
 func (b *Broker) ID() kafka.BrokerID { return b.id }
 
-// Configure changes the broker's properties.
-func (b *Broker) Configure(cfg Config) { b.cfg = cfg }
+// Configure changes the broker's properties. Periodic tasks keep to the new
+// intervals at once.
+func (b *Broker) Configure(cfg Config) {
+	b.cfg = cfg
+	b.schedule()
+}
+
+func (b *Broker) schedule() {
+	for _, t := range b.tasks {
+		t.Stop()
+	}
+	b.tasks = make([]*clock.Timer, 4)
+	// Kafka looks for laggards twice in replica.lag.time.max.ms (rule F4).
+	b.every(0, b.cfg.ReplicaLagTimeMax/2, func(p *partition) { p.shrinkISR() })
+	b.every(1, b.cfg.HighWatermarkCheckpoint, func(p *partition) { p.log.Checkpoint() })
+	b.every(2, b.cfg.LogRetentionCheckInterval, func(p *partition) { p.retain() })
+	b.every(3, b.cfg.ProducerIDExpirationCheck, func(p *partition) { p.log.ExpireProducers(b.nowMs()) })
+}
+
+// every visits all partitions in order, again and again. An interval of zero
+// or less never comes.
+func (b *Broker) every(task int, interval time.Duration, visit func(*partition)) {
+	if interval <= 0 {
+		return
+	}
+	b.tasks[task] = b.deps.Clock.After(interval, func() {
+		for _, p := range slices.Clone(b.order) {
+			visit(p)
+		}
+		b.every(task, interval, visit)
+	})
+}
+
+func (b *Broker) nowMs() int64 { return b.deps.Clock.Now().UnixMilli() }
+
+// later runs f as an event of its own: answers given from within a change of
+// state must not meet it half done.
+func (b *Broker) later(f func()) {
+	b.due = append(b.due, f)
+	if b.scheduled {
+		return
+	}
+	b.scheduled = true
+	b.deps.Clock.After(0, func() {
+		b.scheduled = false
+		due := b.due
+		b.due = nil
+		for _, f := range due {
+			f()
+		}
+	})
+}
 
 // Apply takes a partition's published state: the broker creates the log that
 // it is to host, becomes leader or follower, and deletes the log when it is no
 // longer among the replicas or when the topic id has changed. A state whose
 // partition epoch is older than the known one changes the configuration only.
-func (b *Broker) Apply(state PartitionState) {}
+func (b *Broker) Apply(state PartitionState) {
+	p := b.partitions[state.Partition]
+	if p != nil && p.state.TopicID != state.TopicID {
+		b.Delete(state.Partition)
+		p = nil
+	}
+	if !slices.Contains(state.Replicas, b.id) {
+		b.Delete(state.Partition)
+		return
+	}
+	if p == nil {
+		p = b.host(state)
+	}
+	p.apply(state)
+}
 
-// Delete forgets a partition and its log, as when its topic is deleted.
-func (b *Broker) Delete(tp kafka.TopicPartition) {}
+func (b *Broker) host(state PartitionState) *partition {
+	expiration := func() time.Duration { return b.cfg.ProducerIDExpiration }
+	p := &partition{
+		broker: b, state: PartitionState{Partition: state.Partition, TopicID: state.TopicID},
+		log: commitlog.New(state.Config.Log, expiration, b.nowMs()),
+	}
+	b.partitions[state.Partition] = p
+	i, _ := b.place(state.Partition)
+	b.order = slices.Insert(b.order, i, p)
+	return p
+}
+
+func (b *Broker) place(tp kafka.TopicPartition) (int, bool) {
+	return slices.BinarySearchFunc(b.order, tp, func(p *partition, tp kafka.TopicPartition) int {
+		return p.state.Partition.Compare(tp)
+	})
+}
+
+// Delete forgets a partition and its log, as when its topic is deleted. What
+// waits for it is answered NOT_LEADER_OR_FOLLOWER.
+func (b *Broker) Delete(tp kafka.TopicPartition) {
+	p := b.partitions[tp]
+	if p == nil {
+		return
+	}
+	delete(b.partitions, tp)
+	if i, ok := b.place(tp); ok {
+		b.order = slices.Delete(b.order, i, i+1)
+	}
+	p.leave()
+}
 
 // Restart is the start of a new process on the old one's disk (rule C12): logs,
 // leader epochs, checkpoints and producer snapshots survive, everything
@@ -51,64 +167,80 @@ func (b *Broker) Delete(tp kafka.TopicPartition) {}
 // A clean stop wrote its checkpoints and snapshots; a kill did not. It must be
 // called after the broker's clock was killed, since it starts the periodic
 // tasks anew.
-func (b *Broker) Restart(clean bool) {}
-
-// Produce appends a client's batches (sections A, C, rules F8 and G10).
-func (b *Broker) Produce(req ProduceRequest, done func(ProduceResult)) {}
-
-// Fetch reads records (section D, rule F3), waiting for MinBytes up to MaxWait.
-func (b *Broker) Fetch(req FetchRequest, done func(FetchResult)) {}
-
-// ListOffsets answers section E. Errors: UNKNOWN_TOPIC_OR_PARTITION,
-// NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
-// OFFSET_NOT_AVAILABLE, UNSUPPORTED_VERSION for an unknown special timestamp.
-func (b *Broker) ListOffsets(req ListOffsetsRequest) (ListedOffset, error) {
-	return ListedOffset{}, nil
+func (b *Broker) Restart(clean bool) {
+	b.boot()
+	for _, p := range b.order {
+		p.restart(clean)
+	}
 }
 
-// OffsetForLeaderEpoch is where the largest epoch not above the requested one
-// ends in the leader's log, (-1, -1) if it cannot be told (rule E5, KIP-320).
-func (b *Broker) OffsetForLeaderEpoch(tp kafka.TopicPartition, current, requested kafka.LeaderEpoch) (commitlog.EpochEnd, error) {
-	return commitlog.EpochEnd{}, nil
+// lookup finds a hosted partition, or says why not.
+func (b *Broker) lookup(tp kafka.TopicPartition) (*partition, error) {
+	if p := b.partitions[tp]; p != nil && p.role != NotHosted {
+		return p, nil
+	}
+	if b.deps.Metadata.Exists(tp) {
+		return nil, kafka.ErrNotLeaderOrFollower
+	}
+	return nil, kafka.ErrUnknownTopicOrPartition
 }
 
-// DeleteRecords raises log start offsets (rules B8, B9) and answers when every
-// live replica has followed, or REQUEST_TIMED_OUT.
-func (b *Broker) DeleteRecords(partitions []DeleteRecordsPartition, timeout time.Duration, done func([]DeletedRecords)) {
+// lookupLeader finds a partition that this broker leads.
+func (b *Broker) lookupLeader(tp kafka.TopicPartition) (*partition, error) {
+	p, err := b.lookup(tp)
+	if err == nil && p.role != Leader {
+		return nil, kafka.ErrNotLeaderOrFollower
+	}
+	return p, err
 }
-
-// DescribeProducers lists a partition's producers by id (rule G23); any
-// replica answers.
-func (b *Broker) DescribeProducers(tp kafka.TopicPartition) ([]producer.State, error) {
-	return nil, nil
-}
-
-// WriteMarkers appends end markers and answers when all replicas have them.
-func (b *Broker) WriteMarkers(req MarkersRequest, done func([]MarkerResult)) {}
-
-// Verify asks for a Guard to write transactional offsets to an internal
-// partition (rule G10, TxnOffsetCommit). Unlike Produce it passes
-// CONCURRENT_TRANSACTIONS on in every version.
-func (b *Broker) Verify(tp kafka.TopicPartition, transactionalID string, p kafka.Producer, support TransactionSupport, done func(producer.Guard, error)) {
-}
-
-// Append writes a coordinator's records as one batch. It returns the batch's
-// base offset at once, or why nothing was appended, in which case done is never
-// called. done is called when the high watermark has passed the batch, or with
-// NOT_LEADER_OR_FOLLOWER or REQUEST_TIMED_OUT.
-func (b *Broker) Append(req AppendRequest, done func(error)) (kafka.Offset, error) { return 0, nil }
 
 // Log is the local log of a hosted partition, nil if there is none. It is for
 // reading only.
-func (b *Broker) Log(tp kafka.TopicPartition) *commitlog.Log { return nil }
+func (b *Broker) Log(tp kafka.TopicPartition) *commitlog.Log {
+	if p := b.partitions[tp]; p != nil {
+		return p.log
+	}
+	return nil
+}
 
 // Status describes a hosted partition.
 func (b *Broker) Status(tp kafka.TopicPartition) (PartitionStatus, bool) {
-	return PartitionStatus{}, false
+	p := b.partitions[tp]
+	if p == nil {
+		return PartitionStatus{}, false
+	}
+	return PartitionStatus{
+		State: p.state, Role: p.role,
+		LogStartOffset: p.log.LogStartOffset(), LastStableOffset: p.log.LastStableOffset(),
+		HighWatermark: p.log.HighWatermark(), LogEndOffset: p.log.LogEndOffset(),
+		SizeBytes: p.log.Size(),
+	}, true
 }
 
 // Partitions lists the hosted partitions in order.
-func (b *Broker) Partitions() []kafka.TopicPartition { return nil }
+func (b *Broker) Partitions() []kafka.TopicPartition {
+	tps := make([]kafka.TopicPartition, len(b.order))
+	for i, p := range b.order {
+		tps[i] = p.state.Partition
+	}
+	return tps
+}
+
+// Check reports a broken invariant of any log; nil for none.
+func (b *Broker) Check() error {
+	for _, p := range b.order {
+		if err := p.log.Check(); err != nil {
+			return fmt.Errorf("broker %d, %v: %w", b.id, p.state.Partition, err)
+		}
+	}
+	return nil
+}
 
 // String shows every hosted partition, sorted, in one line.
-func (b *Broker) String() string { return "" }
+func (b *Broker) String() string {
+	s := make([]string, len(b.order))
+	for i, p := range b.order {
+		s[i] = p.String()
+	}
+	return fmt.Sprintf("broker %d: %s", b.id, strings.Join(s, "; "))
+}

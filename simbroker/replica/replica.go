@@ -350,7 +350,7 @@ type MarkersRequest struct {
 	// TransactionVersion is that of the marker: 2 demands a higher epoch than
 	// that of the data (rule C7).
 	TransactionVersion int8
-	Timeout            time.Duration // for the acknowledgement of all replicas
+	Timeout            time.Duration // for the acknowledgement of all replicas; 0 waits for ever
 	Partitions         []kafka.TopicPartition
 }
 

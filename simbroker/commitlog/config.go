@@ -1,0 +1,42 @@
+package commitlog
+
+import "time"
+
+// TimestampType is message.timestamp.type.
+type TimestampType int8
+
+// Timestamp types, by their attribute bit.
+const (
+	CreateTime    TimestampType = 0
+	LogAppendTime TimestampType = 1
+)
+
+// Config holds a topic's properties, by Kafka's names.
+type Config struct {
+	SegmentBytes       int64         // segment.bytes
+	SegmentMs          time.Duration // segment.ms
+	RetentionMs        time.Duration // retention.ms; negative for no limit
+	RetentionBytes     int64         // retention.bytes; negative for no limit
+	Delete             bool          // cleanup.policy contains delete
+	Compact            bool          // cleanup.policy contains compact
+	TimestampType      TimestampType // message.timestamp.type
+	TimestampBeforeMax time.Duration // message.timestamp.before.max.ms
+	TimestampAfterMax  time.Duration // message.timestamp.after.max.ms
+	MaxMessageBytes    int           // max.message.bytes
+	IndexIntervalBytes int           // index.interval.bytes
+}
+
+// DefaultConfig returns Kafka 4.3's defaults.
+func DefaultConfig() Config {
+	return Config{
+		SegmentBytes:       1 << 30,
+		SegmentMs:          7 * 24 * time.Hour,
+		RetentionMs:        7 * 24 * time.Hour,
+		RetentionBytes:     -1,
+		Delete:             true,
+		TimestampBeforeMax: 1<<63 - 1,
+		TimestampAfterMax:  time.Hour,
+		MaxMessageBytes:    1<<20 + overheadBytes,
+		IndexIntervalBytes: 4096,
+	}
+}

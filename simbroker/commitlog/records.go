@@ -1,0 +1,67 @@
+package commitlog
+
+// Records is a run of whole batches as a read returns them.
+type Records struct {
+	batches []Batch
+	size    int
+}
+
+// Size is the number of bytes.
+func (r Records) Size() int { return r.size }
+
+// Batches are the batches one by one. Nobody may change them.
+func (r Records) Batches() []Batch { return r.batches }
+
+// Bytes is the batches' bytes in a row, without a copy where they lie in a row
+// already. Nobody may change them.
+func (r Records) Bytes() []byte {
+	if len(r.batches) == 0 {
+		return nil
+	}
+	if row := r.row(); row != nil {
+		return row
+	}
+	out := make([]byte, 0, r.size)
+	for _, b := range r.batches {
+		out = append(out, b.Raw...)
+	}
+	return out
+}
+
+// row is the batches as one slice if each begins where the one before it ends,
+// as small batches do that were appended to one chunk; else nil.
+func (r Records) row() []byte {
+	row := r.batches[0].Raw
+	for _, b := range r.batches[1:] {
+		n := len(row)
+		if cap(row) < n+len(b.Raw) || &row[:n+1][n] != &b.Raw[0] {
+			return nil
+		}
+		row = row[:n+len(b.Raw)]
+	}
+	return row[:len(row):len(row)]
+}
+
+// Sizes of the chunks that small batches are copied to.
+const (
+	leastChunk  = 4 << 10
+	mostChunk   = 1 << 20
+	ownedLength = 16 << 10 // a batch of this size is kept as it came
+)
+
+// arena lays small batches in a row, so that a read of many needs no copy.
+type arena struct{ chunk []byte }
+
+// keep returns raw's bytes, to be kept for good.
+func (a *arena) keep(raw []byte) []byte {
+	if len(raw) >= ownedLength {
+		return raw
+	}
+	if cap(a.chunk)-len(a.chunk) < len(raw) {
+		size := min(max(2*cap(a.chunk), leastChunk), mostChunk)
+		a.chunk = make([]byte, 0, max(size, len(raw)))
+	}
+	n := len(a.chunk)
+	a.chunk = append(a.chunk, raw...)
+	return a.chunk[n:]
+}

@@ -1,0 +1,249 @@
+package replica
+
+import (
+	"slices"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/clock"
+	"github.com/lso-exporter/lso-exporter/simbroker/commitlog"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+)
+
+// fetch is a fetch that may have to wait (rule D7).
+type fetch struct {
+	broker *Broker
+	req    FetchRequest
+	done   func(FetchResult) // nil once answered
+	timer  *clock.Timer
+	due    bool // it will be answered in the next event
+}
+
+// fetchWait is a waiting fetch as one of its partitions knows it.
+type fetchWait struct {
+	fetch *fetch
+	index int // of the partition in the request
+}
+
+// isFollower says whether the fetch counts as an acknowledgement.
+func (f *fetch) isFollower() bool { return f.req.ReplicaID >= 0 }
+
+// Fetch reads records (section D, rule F3), waiting for MinBytes up to MaxWait.
+// Errors, divergence and a partition whose bound lies in a later segment end
+// the wait; so does a newer fetch of the same follower. News of the high
+// watermark alone does not: a follower learns it with its next answer.
+func (b *Broker) Fetch(req FetchRequest, done func(FetchResult)) {
+	f := &fetch{broker: b, req: req, done: done}
+	if f.isFollower() {
+		if older := b.followerFetches[req.ReplicaID]; older != nil {
+			older.ready()
+		}
+	}
+	result, enough := f.read(true)
+	if enough || req.MaxWait <= 0 || len(req.Partitions) == 0 {
+		done(result)
+		return
+	}
+	f.wait()
+}
+
+func (f *fetch) wait() {
+	for i := range f.req.Partitions {
+		if p := f.broker.partitions[f.req.Partitions[i].Partition]; p != nil {
+			p.fetches = slices.DeleteFunc(p.fetches, func(w fetchWait) bool { return w.fetch.done == nil })
+			p.fetches = append(p.fetches, fetchWait{f, i})
+		}
+	}
+	if f.isFollower() {
+		f.broker.followerFetches[f.req.ReplicaID] = f
+	}
+	f.timer = f.broker.deps.Clock.After(f.req.MaxWait, f.answer)
+}
+
+// ready answers the fetch in the next event, with what there is then.
+func (f *fetch) ready() {
+	if !f.due && f.done != nil {
+		f.due = true
+		f.broker.later(f.answer)
+	}
+}
+
+func (f *fetch) answer() {
+	if f.done == nil {
+		return
+	}
+	f.timer.Stop()
+	if f.broker.followerFetches[f.req.ReplicaID] == f {
+		delete(f.broker.followerFetches, f.req.ReplicaID)
+	}
+	result, _ := f.read(false)
+	done := f.done
+	f.done = nil
+	done(result)
+}
+
+// read reads all partitions. With acknowledge set the fetch offsets of a
+// follower are taken as news, after the offsets to answer were looked at. It
+// also says whether the answer need not wait.
+func (f *fetch) read(acknowledge bool) (result FetchResult, enough bool) {
+	left := min(f.req.MaxBytes, f.broker.cfg.FetchMaxBytes)
+	atLeastOne := true
+	size := 0
+	result.Partitions = make([]FetchedPartition, len(f.req.Partitions))
+	for i := range f.req.Partitions {
+		got := &result.Partitions[i]
+		f.readPartition(i, left, atLeastOne, got)
+		if n := got.Records.Size(); n > 0 {
+			size += n
+			left = max(0, left-n)
+			atLeastOne = false
+		}
+		if got.Err != nil || got.Diverging != nil {
+			enough = true
+		} else if acknowledge && f.isFollower() {
+			f.acknowledge(i, got.LogEndOffset)
+		}
+	}
+	return result, enough || size >= f.req.MinBytes
+}
+
+func (f *fetch) acknowledge(i int, leaderEnd kafka.Offset) {
+	at := &f.req.Partitions[i]
+	f.broker.partitions[at.Partition].followerFetched(f.req.ReplicaID, at.Offset, at.LogStartOffset, leaderEnd)
+}
+
+func (f *fetch) readPartition(i, left int, atLeastOne bool, got *FetchedPartition) {
+	at := &f.req.Partitions[i]
+	*got = FetchedPartition{
+		Partition: at.Partition, LeaderEpoch: -1, Leader: kafka.NoBroker,
+		HighWatermark: kafka.NoOffset, LastStableOffset: kafka.NoOffset, LogStartOffset: kafka.NoOffset, LogEndOffset: kafka.NoOffset,
+	}
+	p, err := f.find(at)
+	if err != nil {
+		got.Err = err
+		if p != nil {
+			got.Leader, got.LeaderEpoch = p.state.Leader, p.state.LeaderEpoch
+		}
+		return
+	}
+	log := p.log
+	start, end := log.LogStartOffset(), log.LogEndOffset()
+	if at.LastFetchedEpoch >= 0 {
+		if got.Diverging, got.Err = diverging(log, at); got.Err != nil || got.Diverging != nil {
+			f.tellRange(got, start, end)
+			return
+		}
+	}
+	read := commitlog.Read{
+		From: at.Offset, Bound: f.bound(log), MaxBytes: min(at.MaxBytes, left), AtLeastOne: atLeastOne,
+		Aborted: !f.readsToEnd() && f.req.Isolation == ReadCommitted,
+	}
+	got.Records, got.Aborted, got.Err = log.Read(read)
+	if got.Err != nil {
+		f.tellRange(got, start, end)
+		return
+	}
+	got.HighWatermark, got.LastStableOffset, got.LogStartOffset = log.HighWatermark(), log.LastStableOffset(), start
+	got.LogEndOffset = end
+}
+
+// tellRange tells a follower where the leader's log starts and ends.
+func (f *fetch) tellRange(got *FetchedPartition, start, end kafka.Offset) {
+	if f.isFollower() {
+		got.LogStartOffset, got.LogEndOffset = start, end
+	}
+}
+
+// find checks that this replica may serve the fetch. On an error p is the
+// partition if it is hosted.
+func (f *fetch) find(at *FetchPartition) (p *partition, err error) {
+	p, err = f.broker.lookup(at.Partition)
+	if err != nil {
+		return nil, err
+	}
+	if at.TopicID != (kafka.TopicID{}) && at.TopicID != p.state.TopicID {
+		return nil, kafka.ErrInconsistentTopicID
+	}
+	if err := p.checkEpoch(at.CurrentLeaderEpoch); err != nil {
+		return p, err
+	}
+	if p.role != Leader && (f.isFollower() || !f.req.FromFollowers) {
+		return p, kafka.ErrNotLeaderOrFollower
+	}
+	if f.isFollower() && p.leadership.followers[f.req.ReplicaID] == nil {
+		return p, kafka.ErrNotLeaderOrFollower
+	}
+	return p, nil
+}
+
+// readsToEnd says whether the reader sees what is not replicated yet: brokers,
+// and replica id -3 (rule D1).
+func (f *fetch) readsToEnd() bool { return f.isFollower() || f.req.ReplicaID == FutureReplica }
+
+func (f *fetch) bound(log *commitlog.Log) kafka.Offset {
+	switch {
+	case f.readsToEnd():
+		return log.LogEndOffset()
+	case f.req.Isolation == ReadCommitted:
+		return log.LastStableOffset()
+	}
+	return log.HighWatermark()
+}
+
+// diverging says where the reader's log departs from this one (KIP-595), nil if
+// it does not. OFFSET_OUT_OF_RANGE if that cannot be told.
+func diverging(log *commitlog.Log, at *FetchPartition) (*commitlog.EpochEnd, error) {
+	end := log.EndOfEpoch(at.LastFetchedEpoch)
+	if end == commitlog.UndefinedEpochEnd || at.Offset < log.LogStartOffset() {
+		return nil, kafka.ErrOffsetOutOfRange
+	}
+	if end.Epoch < at.LastFetchedEpoch || end.EndOffset < at.Offset {
+		return &end, nil
+	}
+	return nil, nil
+}
+
+// wakeFetches answers the waiting fetches for which there is enough now.
+func (p *partition) wakeFetches() {
+	for _, w := range p.fetches {
+		if w.fetch.done != nil && !w.fetch.due && w.fetch.enough(p, w.index) {
+			w.fetch.ready()
+		}
+	}
+}
+
+// enough looks whether a change of one partition ends the wait.
+func (f *fetch) enough(p *partition, index int) bool {
+	at := &f.req.Partitions[index]
+	if _, err := f.find(at); err != nil || at.Offset > p.log.LogEndOffset() {
+		return true
+	}
+	if at.LastFetchedEpoch >= 0 {
+		if d, err := diverging(p.log, at); d != nil || err != nil {
+			return true
+		}
+	}
+	n := f.available(p, at)
+	if n == 0 || n >= int64(f.req.MinBytes) || len(f.req.Partitions) == 1 {
+		return n > 0 && n >= int64(f.req.MinBytes)
+	}
+	total := int64(0)
+	for i := range f.req.Partitions {
+		if p := f.broker.partitions[f.req.Partitions[i].Partition]; p != nil {
+			total += f.available(p, &f.req.Partitions[i])
+		}
+	}
+	return total >= int64(f.req.MinBytes)
+}
+
+// available is what the fetch could read of a partition. Bytes beyond the
+// partition's limit do not count, but a bound in a later segment always
+// suffices.
+func (f *fetch) available(p *partition, at *FetchPartition) int64 {
+	n := p.log.Available(at.Offset, f.bound(p.log))
+	if n > manyBytes {
+		return int64(f.req.MinBytes)
+	}
+	return min(n, int64(at.MaxBytes))
+}
+
+// manyBytes is more than any segment holds.
+const manyBytes = 1 << 40
