@@ -89,6 +89,13 @@ func (l *ledger) end(a Act) {
 	t.answered = !a.Answered.IsZero()
 }
 
+// mayHaveEnded says whether the transaction may have been ended by a moment; if
+// not, what was seen complete then is the one before.
+func (t *transaction) mayHaveEnded(at moment) bool {
+	timedOut := t.timeout != never && t.begun != never && t.begun+t.timeout <= at
+	return t.ended && t.end.early <= at || timedOut
+}
+
 // mark is a marker by hand, in one partition: it ends what is open there and
 // leaves the transaction as it is.
 func (l *ledger) mark(a Act, key placeKey) {

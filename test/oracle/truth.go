@@ -121,7 +121,7 @@ func (l *learner) learnTransaction(a Act) {
 	case EndTransaction:
 		l.ledger.end(a)
 	case CompleteTransaction:
-		if t := l.ledger.cur[a.TransactionalID]; t != nil {
+		if t := l.ledger.cur[a.TransactionalID]; t != nil && t.mayHaveEnded(momentOf(a.Sent)) {
 			t.end.late = min(t.end.late, momentOf(a.Answered))
 		}
 	}

@@ -1,0 +1,112 @@
+package witness
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/test/oracle"
+)
+
+func (x exchange) offsetCommit(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse) {
+	granted := map[topicPartition]bool{}
+	if resp != nil {
+		for _, t := range resp.Topics {
+			for _, p := range t.Partitions {
+				granted[topicPartition{x.topic(t.Topic, t.TopicID), p.Partition}] = p.ErrorCode == 0
+			}
+		}
+	}
+	for _, t := range req.Topics {
+		for _, p := range t.Partitions {
+			at := topicPartition{x.topic(t.Topic, t.TopicID), p.Partition}
+			x.commit(oracle.Act{Kind: oracle.CommitOffset, Group: req.Group, Offset: p.Offset}, at, granted)
+		}
+	}
+}
+
+func (x exchange) txnOffsetCommit(req *kmsg.TxnOffsetCommitRequest, resp *kmsg.TxnOffsetCommitResponse) {
+	granted := map[topicPartition]bool{}
+	if resp != nil {
+		for _, t := range resp.Topics {
+			for _, p := range t.Partitions {
+				granted[topicPartition{t.Topic, p.Partition}] = p.ErrorCode == 0
+			}
+		}
+	}
+	for _, t := range req.Topics {
+		for _, p := range t.Partitions {
+			x.commit(oracle.Act{Kind: oracle.CommitOffset, Group: req.Group, Offset: p.Offset, TransactionalID: ProducerKey(req.ProducerID)},
+				topicPartition{t.Topic, p.Partition}, granted)
+		}
+	}
+	if len(granted) > 0 {
+		x.register(req.ProducerID, topicPartition{kafka.ConsumerOffsetsTopic, 0}) // whichever partition it is
+	}
+}
+
+// commit records a commit that was granted, or not answered.
+func (x exchange) commit(act oracle.Act, at topicPartition, granted map[topicPartition]bool) {
+	if !x.silent() && !granted[at] {
+		return
+	}
+	act.Topic, act.Partition = at.topic, at.partition
+	x.record(act)
+}
+
+func (x exchange) offsetDelete(req *kmsg.OffsetDeleteRequest, resp *kmsg.OffsetDeleteResponse) {
+	if resp == nil || resp.ErrorCode != 0 {
+		return
+	}
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			if p.ErrorCode == 0 {
+				x.record(oracle.Act{Kind: oracle.DeleteOffset, Group: req.Group, Topic: t.Topic, Partition: p.Partition})
+			}
+		}
+	}
+}
+
+func (x exchange) deleteGroups(req *kmsg.DeleteGroupsRequest, resp *kmsg.DeleteGroupsResponse) {
+	if resp == nil {
+		for _, g := range req.Groups {
+			x.record(oracle.Act{Kind: oracle.DeleteGroup, Group: g})
+		}
+		return
+	}
+	for _, g := range resp.Groups {
+		if g.ErrorCode == 0 {
+			x.record(oracle.Act{Kind: oracle.DeleteGroup, Group: g.Group})
+		}
+	}
+}
+
+func (x exchange) joinGroup(req *kmsg.JoinGroupRequest, resp *kmsg.JoinGroupResponse) {
+	if resp == nil || resp.ErrorCode != 0 {
+		return
+	}
+	act := oracle.Act{Kind: oracle.JoinGroup, Group: req.Group, Member: resp.MemberID}
+	for _, p := range req.Protocols {
+		var meta kmsg.ConsumerMemberMetadata
+		if meta.ReadFrom(p.Metadata) == nil {
+			act.Topics = append(act.Topics, meta.Topics...)
+			break
+		}
+	}
+	x.record(act)
+}
+
+func (x exchange) leaveGroup(req *kmsg.LeaveGroupRequest, resp *kmsg.LeaveGroupResponse) {
+	if resp != nil && resp.ErrorCode != 0 {
+		return
+	}
+	if req.Version < 3 {
+		x.record(oracle.Act{Kind: oracle.LeaveGroup, Group: req.Group, Member: req.MemberID})
+		return
+	}
+	for i, m := range req.Members {
+		if resp != nil && i < len(resp.Members) && resp.Members[i].ErrorCode != 0 {
+			continue
+		}
+		x.record(oracle.Act{Kind: oracle.LeaveGroup, Group: req.Group, Member: m.MemberID})
+	}
+}

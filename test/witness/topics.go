@@ -1,0 +1,151 @@
+package witness
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/test/oracle"
+)
+
+func (x exchange) createTopics(req *kmsg.CreateTopicsRequest, resp *kmsg.CreateTopicsResponse) {
+	if resp == nil || req.ValidateOnly {
+		return // who asks again is told that it exists, and metadata places it
+	}
+	for _, t := range resp.Topics {
+		if t.ErrorCode != 0 {
+			continue
+		}
+		x.names[t.TopicID] = t.Topic
+		x.partCount[t.Topic] = 0
+		delete(x.unplaced, t.Topic)
+		act := oracle.Act{Kind: oracle.CreateTopic, Topic: t.Topic}
+		for _, asked := range req.Topics {
+			if asked.Topic == t.Topic {
+				act.Replicas = assignments(asked.ReplicaAssignment)
+				act.MinInSync = minInSync(asked.Configs)
+			}
+		}
+		act.Sent, act.Answered = x.sent, x.answered
+		x.place(act)
+	}
+}
+
+// place records a topic's partitions, at once if it is known where they are,
+// else when metadata tells.
+func (x exchange) place(act oracle.Act) {
+	if len(act.Replicas) == 0 {
+		x.unplaced[act.Topic] = append(x.unplaced[act.Topic], act)
+		return
+	}
+	x.partCount[act.Topic] += len(act.Replicas)
+	x.acts = append(x.acts, act)
+}
+
+func assignments(list []kmsg.CreateTopicsRequestTopicReplicaAssignment) [][]int32 {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b kmsg.CreateTopicsRequestTopicReplicaAssignment) int {
+		return cmp.Compare(a.Partition, b.Partition)
+	})
+	var out [][]int32
+	for _, a := range list {
+		out = append(out, a.Replicas)
+	}
+	return out
+}
+
+func minInSync(configs []kmsg.CreateTopicsRequestTopicConfig) int {
+	for _, c := range configs {
+		if c.Name == "min.insync.replicas" && c.Value != nil {
+			n := 0
+			for _, d := range *c.Value {
+				n = 10*n + int(d-'0')
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+func (x exchange) createPartitions(req *kmsg.CreatePartitionsRequest, resp *kmsg.CreatePartitionsResponse) {
+	if resp == nil || req.ValidateOnly {
+		return
+	}
+	for _, t := range resp.Topics {
+		if t.ErrorCode != 0 {
+			continue
+		}
+		act := oracle.Act{Kind: oracle.CreatePartitions, Topic: t.Topic, Sent: x.sent, Answered: x.answered}
+		for _, asked := range req.Topics {
+			if asked.Topic == t.Topic {
+				for _, a := range asked.Assignment {
+					act.Replicas = append(act.Replicas, a.Replicas)
+				}
+			}
+		}
+		x.place(act)
+	}
+}
+
+// metadata tells the ids of topics, and the replicas of those that were created
+// without saying where.
+func (x exchange) metadata(resp *kmsg.MetadataResponse) {
+	if resp == nil {
+		return
+	}
+	for _, t := range resp.Topics {
+		if t.Topic == nil || t.ErrorCode != 0 {
+			continue
+		}
+		x.names[t.TopicID] = *t.Topic
+		for _, act := range x.unplaced[*t.Topic] {
+			parts := slices.Clone(t.Partitions)
+			slices.SortFunc(parts, func(a, b kmsg.MetadataResponseTopicPartition) int { return cmp.Compare(a.Partition, b.Partition) })
+			if len(parts) <= x.partCount[*t.Topic] {
+				continue // the answer is older than the partitions
+			}
+			for _, p := range parts[x.partCount[*t.Topic]:] {
+				act.Replicas = append(act.Replicas, p.Replicas)
+			}
+			delete(x.unplaced, *t.Topic)
+			x.place(act)
+		}
+	}
+}
+
+func (x exchange) deleteTopics(req *kmsg.DeleteTopicsRequest, resp *kmsg.DeleteTopicsResponse) {
+	if resp == nil {
+		for _, name := range req.TopicNames {
+			x.record(oracle.Act{Kind: oracle.DeleteTopic, Topic: name})
+		}
+		for _, t := range req.Topics {
+			if t.Topic != nil {
+				x.record(oracle.Act{Kind: oracle.DeleteTopic, Topic: *t.Topic})
+			}
+		}
+		return
+	}
+	for _, t := range resp.Topics {
+		name := x.names[t.TopicID]
+		if t.Topic != nil {
+			name = *t.Topic
+		}
+		if t.ErrorCode == 0 && name != "" {
+			x.record(oracle.Act{Kind: oracle.DeleteTopic, Topic: name})
+		}
+	}
+}
+
+func (x exchange) deleteRecords(resp *kmsg.DeleteRecordsResponse) {
+	if resp == nil {
+		return
+	}
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			if p.ErrorCode == 0 {
+				x.record(oracle.Act{Kind: oracle.DeleteRecords, Topic: t.Topic, Partition: p.Partition, Offset: p.LowWatermark})
+			}
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package witness_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/lso-exporter/lso-exporter/test/oracle"
+	"github.com/lso-exporter/lso-exporter/test/witness"
+)
+
+// TestClientUnderWatch has a franz-go client use a cluster over watched
+// connections: the record tells what it did, in numbers.
+func TestClientUnderWatch(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	w := witness.New([]int32{0, 1}, oracle.Timing{}, time.Now())
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+
+	admin, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.Dialer(w.Dial))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	adm := kadm.NewClient(admin)
+	if _, err := adm.CreateTopic(ctx, 1, 1, nil, "t"); err != nil {
+		t.Fatal(err)
+	}
+	producer, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.Dialer(w.Dial),
+		kgo.TransactionalID("x"), kgo.TransactionTimeout(time.Minute), kgo.DefaultProduceTopic("t"), kgo.RequiredAcks(kgo.AllISRAcks()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, try := range []kgo.TransactionEndTry{kgo.TryCommit, kgo.TryAbort} {
+		if err := producer.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		if err := producer.ProduceSync(ctx, kgo.StringRecord("a"), kgo.StringRecord("b")).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		if err := producer.EndTransaction(ctx, try); err != nil {
+			t.Fatal(err)
+		}
+	}
+	producer.Close()
+	offsets := kadm.Offsets{}
+	offsets.AddOffset("t", 0, 5, -1)
+	if err := adm.CommitAllOffsets(ctx, "g", offsets); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := adm.DeleteRecords(ctx, offsets); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := adm.DeleteGroup(ctx, "g"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := adm.DeleteTopic(ctx, "t"); err != nil {
+		t.Fatal(err)
+	}
+
+	acts := w.Acts()
+	slices.SortStableFunc(acts, func(a, b oracle.Act) int { return a.Sent.Compare(b.Sent) })
+	var got []string
+	for _, a := range acts {
+		if !a.Answered.After(a.Sent) && a.Kind != oracle.Cluster {
+			t.Errorf("%s: sent %v, answered %v", a.Kind, a.Sent, a.Answered)
+		}
+		switch a.Kind {
+		case oracle.AddPartition, oracle.CompleteTransaction:
+			continue // as the client's protocol has it
+		case oracle.BeginTransaction:
+			got = append(got, fmt.Sprint(a.Kind, " ", a.Timeout))
+			continue
+		}
+		got = append(got, fmt.Sprint(a.Kind, " ", a.Topic, a.Group, " ", a.Offset, " ", a.Records, " ", a.Committed))
+	}
+	want := []string{
+		"cluster  0 0 false", "create_topic t 0 0 false", "begin_transaction 1m0s",
+		"append t 0 2 false", "end_transaction  0 0 true", "append t 3 2 false", "end_transaction  0 0 false",
+		"commit_offset tg 5 0 false", "delete_records t 5 0 false", "delete_group g 0 0 false", "delete_topic t 0 0 false",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("recorded\n%q, want\n%q", got, want)
+	}
+	if _, err := oracle.Learn(acts); err != nil {
+		t.Error(err)
+	}
+}
