@@ -33,7 +33,7 @@ func (r *Runner) Run(ctx context.Context) {
 	defer r.sweeper.wait()
 	begun := time.Now()
 	for n := 0; ; n++ {
-		r.sweep(ctx)
+		r.Sweep(ctx)
 		for r.due(begun, n+1, 0).Before(time.Now()) {
 			n++
 			r.sweeper.options.Observer.Sweep(Skipped, 0)
@@ -63,9 +63,10 @@ func (r *Runner) jitter() float64 {
 	return (2*o.Random() - 1) * o.Jitter
 }
 
-// sweep sweeps once and publishes the view, unless ctx ended under it: what is
-// missing then is missing because we leave.
-func (r *Runner) sweep(ctx context.Context) {
+// Sweep sweeps once and publishes the view, unless ctx ended under it: what is
+// missing then is missing because we leave. It is for who sweeps by a clock of
+// their own; it must not be called beside Run.
+func (r *Runner) Sweep(ctx context.Context) {
 	sample := r.sweeper.Sweep(ctx)
 	if ctx.Err() != nil {
 		return
