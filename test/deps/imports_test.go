@@ -1,0 +1,191 @@
+package deps
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A boundary says what the packages of a room may import beyond the standard
+// library. Test files are free, but for what forTests says.
+type boundary struct {
+	rooms []string // folders, each without those below it
+	why   string
+
+	// own are the packages of this module, others prefixes of import paths
+	// from elsewhere.
+	own, others []string
+	// testsToo applies the rule to test files as well.
+	testsToo bool
+}
+
+// boundaries has a rule for every package that is not a command, a test or a
+// tool of tests. A package that no rule names fails the test, so that a new
+// room states its rule.
+var boundaries = []boundary{
+	{
+		rooms: []string{"lag"}, testsToo: true,
+		why: "the arithmetic is pure: it knows neither the Kafka client, whose types would carry sentinels such as -1 into it, nor Prometheus",
+	},
+	{
+		rooms: []string{"collector"}, own: []string{"lag"}, others: []string{"github.com/twmb/franz-go"},
+		why: "only this package talks to Kafka, and what it hands on is a sample",
+	},
+	{
+		rooms: []string{"metrics"}, own: []string{"lag"}, others: []string{"github.com/prometheus", "google.golang.org/protobuf"},
+		why: "a renderer of views knows nothing of how they were read",
+	},
+	{
+		rooms: []string{"web"}, own: []string{"lag"}, others: []string{"github.com/prometheus/exporter-toolkit"},
+		why: "a renderer of views knows nothing of how they were read; pages of other renderers are handed to it",
+	},
+	{
+		rooms: []string{"config"}, others: []string{"gopkg.in/yaml.v3", "github.com/alecthomas/kingpin/v2", "github.com/prometheus/exporter-toolkit"},
+		why: "configuration is plain values, so that every room can be used without a file or flags",
+	},
+	{
+		rooms: []string{"simbroker/kafka", "simbroker/clock", "simbroker/property"},
+		why:   "the vocabulary of the simulator stands on nothing",
+	},
+	{
+		rooms: []string{"simbroker/control"}, own: []string{"simbroker/kafka"},
+		why: "control over HTTP reaches the cluster through an interface of its own",
+	},
+	{
+		rooms: []string{"simbroker/producer"}, own: []string{"simbroker/kafka", "simbroker/clock"},
+		why: "imports go down: commitlog stands on producer",
+	},
+	{
+		rooms: []string{"simbroker/commitlog"}, own: []string{"simbroker/kafka", "simbroker/clock", "simbroker/producer"},
+		others: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"},
+		why:    "imports go down: replica stands on commitlog. Kafka's compression is not the project's subject, so libraries do it",
+	},
+	{
+		rooms: []string{"simbroker/replica"}, own: []string{"simbroker/kafka", "simbroker/clock", "simbroker/producer", "simbroker/commitlog"},
+		why: "imports go down; coordinators and other brokers are reached through interfaces of its own",
+	},
+	{
+		rooms: []string{"simbroker/txn"}, own: []string{"simbroker/kafka", "simbroker/clock", "simbroker/producer"},
+		why: "a coordinator writes its log and sends markers through interfaces of its own, as a real one goes over the network",
+	},
+	{
+		rooms: []string{"simbroker/group"}, own: []string{"simbroker/kafka", "simbroker/clock", "simbroker/producer"},
+		why: "a coordinator writes its log through an interface of its own",
+	},
+	{
+		rooms: []string{"simbroker/controller"}, own: []string{"simbroker/kafka", "simbroker/clock", "simbroker/property"},
+		why: "the controller tells brokers what is, and reaches them through an interface of its own",
+	},
+	{
+		rooms: []string{"simbroker/wire"},
+		own: []string{
+			"simbroker/kafka", "simbroker/clock", "simbroker/property", "simbroker/producer", "simbroker/commitlog",
+			"simbroker/replica", "simbroker/txn", "simbroker/group", "simbroker/controller",
+		},
+		others: []string{"github.com/twmb/franz-go/pkg/kmsg"},
+		why:    "the wire decodes, calls rooms and encodes; it is the only room that knows the codec",
+	},
+	{
+		rooms: []string{"simbroker"},
+		own: []string{
+			"simbroker/kafka", "simbroker/clock", "simbroker/property", "simbroker/producer", "simbroker/commitlog",
+			"simbroker/replica", "simbroker/txn", "simbroker/group", "simbroker/controller", "simbroker/wire", "simbroker/control",
+		},
+		others: []string{"github.com/twmb/franz-go/pkg/kmsg"},
+		why:    "the cluster builds the rooms; its in-process call takes the codec's requests. It shares no code with the exporter, which it is there to check",
+	},
+	{
+		rooms: []string{"simbroker/scenario", "simbroker/scenario/workload"}, own: []string{"simbroker/kafka", "simbroker/scenario"},
+		others: []string{"github.com/twmb/franz-go"},
+		why:    "a scenario talks to any cluster as a client: it knows neither the simulator's insides nor the exporter",
+	},
+	{
+		rooms: []string{"test/oracle"}, others: []string{"github.com/prometheus"},
+		why: "the oracle judges simulator and exporter by the scenario's record alone; code that it shared with either would be wrong together with it",
+	},
+}
+
+// free are the folders that may import what they like: commands, and tests
+// that cross packages.
+var free = []string{"cmd", "test"}
+
+func TestBoundaries(t *testing.T) {
+	for _, s := range tree(t) {
+		rule := boundaryOf(s.room())
+		if rule == nil {
+			if !slices.ContainsFunc(free, func(root string) bool { return within(s.room(), root) }) {
+				t.Errorf("%s: no rule says what %q may import; add one to boundaries", s.path, s.room())
+			}
+			continue
+		}
+		if s.test && !rule.testsToo {
+			continue
+		}
+		for _, imported := range s.imports {
+			if !rule.allows(imported, s.room()) {
+				t.Errorf("%s imports %s: %s", s.path, imported, rule.why)
+			}
+		}
+	}
+}
+
+func boundaryOf(room string) *boundary {
+	for i := range boundaries {
+		if slices.Contains(boundaries[i].rooms, room) {
+			return &boundaries[i]
+		}
+	}
+	return nil
+}
+
+func (b *boundary) allows(imported, room string) bool {
+	if own, ok := strings.CutPrefix(imported, module+"/"); ok {
+		return own == room || slices.Contains(b.own, own)
+	}
+	first, _, _ := strings.Cut(imported, "/")
+	if !strings.Contains(first, ".") {
+		return true // the standard library
+	}
+	return slices.ContainsFunc(b.others, func(prefix string) bool { return within(imported, prefix) })
+}
+
+// Every rule is about a package that exists: a rule for one that was renamed
+// would hold nothing apart.
+func TestBoundariesAreOfRealRooms(t *testing.T) {
+	exists := make(map[string]bool)
+	for _, s := range tree(t) {
+		exists[s.room()] = true
+	}
+	seen := make(map[string]bool)
+	for _, b := range boundaries {
+		if b.why == "" {
+			t.Errorf("the rule for %v has no reason", b.rooms)
+		}
+		for _, room := range slices.Concat(b.rooms, b.own) {
+			if !exists[room] {
+				t.Errorf("a rule names %s, which does not exist", room)
+			}
+		}
+		for _, room := range b.rooms {
+			if seen[room] {
+				t.Errorf("%s has two rules", room)
+			}
+			seen[room] = true
+		}
+	}
+}
+
+// What runs at a user's site does not contain the simulator, but for the
+// commands that show it.
+func TestSimulatorIsForCommandsAndTests(t *testing.T) {
+	for _, s := range tree(t) {
+		if s.test || within(s.room(), "simbroker") || within(s.room(), "cmd") || within(s.room(), "test") {
+			continue
+		}
+		for _, imported := range s.imports {
+			if within(imported, module+"/simbroker") {
+				t.Errorf("%s imports %s: the exporter must not share code with the simulator that checks it", s.path, imported)
+			}
+		}
+	}
+}
