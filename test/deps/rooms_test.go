@@ -16,13 +16,13 @@ var rooms = []string{
 
 // forbiddenImports are what a room must not use at all.
 var forbiddenImports = map[string]string{
-	"sync":         "a room runs on one goroutine, so there is nothing to lock",
-	"sync/atomic":  "a room runs on one goroutine, so there is nothing to share",
-	"math/rand":    "use math/rand/v2, from the cluster's seed",
-	"crypto/rand":  "chance comes from the cluster's seed, not from the system",
-	"net":          "sockets are in simbroker/wire",
-	"net/http":     "sockets are in simbroker/wire",
-	"context":      "a room's calls return at once; waiting is a timer of the clock",
+	"sync":        "a room runs on one goroutine, so there is nothing to lock",
+	"sync/atomic": "a room runs on one goroutine, so there is nothing to share",
+	"math/rand":   "use math/rand/v2, from the cluster's seed",
+	"crypto/rand": "chance comes from the cluster's seed, not from the system",
+	"net":         "sockets are in simbroker/wire",
+	"net/http":    "sockets are in simbroker/wire",
+	"context":     "a room's calls return at once; waiting is a timer of the clock",
 }
 
 // forbiddenCalls are the functions of package time that look at the real
