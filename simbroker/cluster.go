@@ -2,21 +2,31 @@
 // replicas of their own, over the real wire protocol on TCP and by synchronous
 // calls in process, on the wall clock or on a simulated one that moves only
 // when it is told to. It promises the rules of Kafka 4.3's transactional log
-// (offsets, replication, transactions, consumer groups) and the same history
-// for the same seed, requests and simulated time.
+// (offsets, replication, transactions, consumer groups), and on the simulated
+// clock the same history for the same seed and requests.
 //
 // Brokers can be paused, killed, stopped and started, and faults installed,
-// while clients use them. Everything is kept in memory. Security, quotas,
-// tiered storage, share groups and a failing controller are left out.
+// while clients use them. Close checks every replica's invariants.
+//
+//	clients ──TCP──▶ wire ──▶ txn, group, replica ◀──messages──▶ other brokers
+//	Request ──────────▲            commitlog                      controller
+//
+// Everything is kept in memory. Security, quotas, tiered storage, compaction,
+// share groups and a failing controller are left out.
 package simbroker
 
 import (
-	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
 	"time"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/clock"
+	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/lso-exporter/lso-exporter/simbroker/property"
 )
 
 // Clock is the kind of time a cluster lives in. The zero Clock is the wall's.
@@ -29,7 +39,8 @@ type Clock struct {
 func Wall() Clock { return Clock{} }
 
 // Simulated is a clock that starts at a moment and moves only by Advance and by
-// Request, which runs what is due until its answer is there.
+// what waits for brokers (Start, Stop, Request), which runs what is due until
+// its answer is there.
 func Simulated(start time.Time) Clock { return Clock{simulated: true, start: start} }
 
 // Config says what cluster to start.
@@ -38,20 +49,25 @@ type Config struct {
 	Brokers int
 	// Properties are broker properties by Kafka's names, as in
 	// server.properties; BrokerProperties are laid over them for one broker.
+	// node.id is the cluster's own to set.
 	Properties       map[string]string
 	BrokerProperties map[kafka.BrokerID]map[string]string
+	// Features are the levels to finalise, by name; they are laid over
+	// controller.DefaultFeatures. Level 0 leaves a feature out.
+	Features map[string]int16
 	// ListenAddress is host:port of the first broker, the others listen on the
 	// ports after it; port 0 lets the system choose each. Empty means no TCP:
 	// the cluster answers Request only.
 	ListenAddress string
 	// Clock is the wall clock unless it is Simulated, which excludes TCP.
 	Clock Clock
-	// Seed decides what Kafka leaves to chance (topic ids, first replicas).
+	// Seed decides what Kafka leaves to chance (topic ids, member ids, where
+	// first replicas go).
 	Seed uint64
 	// Latency is how long a message between two nodes takes; zero means
 	// DefaultLatency.
 	Latency time.Duration
-	// Log receives what an operator would find in a broker's log: one line a
+	// Log receives what an operator would find in the brokers' logs: one line a
 	// call, without its line break. Nil drops it. It must not call the cluster.
 	Log func(line string)
 }
@@ -70,88 +86,245 @@ var (
 	// ErrConnectionRefused is what Request returns for a broker that is dead,
 	// or that dies before it answers.
 	ErrConnectionRefused = errors.New("connection refused")
-	// ErrTimeout is what Request returns when the answer does not come: from a
-	// broker that is paused, or not before the deadline.
-	ErrTimeout = errors.New("request timed out")
+	// ErrTimeout is what waiting for a broker ends in, as for the answer of one
+	// that is paused.
+	ErrTimeout = errors.New("timed out")
+	// ErrNoAnswer is what Request returns where the broker sends no response:
+	// for Produce with acks=0, and where it would close the connection.
+	ErrNoAnswer = errors.New("no answer")
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("cluster is closed")
 )
 
-// State is what a broker's process does.
-type State int8
-
-// The states of a broker.
-const (
-	Running State = iota + 1
-	Paused
-	Stopped // after a controlled shutdown
-	Killed
-)
-
-// String names the state in lower case.
-func (s State) String() string {
-	return [...]string{"", "running", "paused", "stopped", "killed"}[s]
+// Cluster is a running cluster. Its methods may be called from any goroutine,
+// on a simulated clock from one at a time if the history is to be the same
+// each time.
+type Cluster struct {
+	cfg        Config
+	loop       *clock.Loop
+	network    *network
+	controller *controller.Controller
+	brokers    []*broker // by id, from 1
+	faults     faults
+	random     *rand.Rand
+	closed     chan struct{}
 }
 
-// Cluster is a running cluster. Its methods may be called from any goroutine.
-type Cluster struct{}
+// Start starts a cluster and returns when its brokers are registered, unfenced
+// and listening. The error names what is wrong with the Config or the address.
+func Start(cfg Config) (*Cluster, error) {
+	if cfg.Brokers == 0 {
+		cfg.Brokers = 1
+	}
+	if cfg.Latency == 0 {
+		cfg.Latency = DefaultLatency
+	}
+	if cfg.Clock.simulated && cfg.ListenAddress != "" {
+		return nil, fmt.Errorf("start cluster: a simulated clock excludes TCP, but the listen address is %s", cfg.ListenAddress)
+	}
+	static, err := cfg.check()
+	if err != nil {
+		return nil, fmt.Errorf("start cluster: %w", err)
+	}
+	c := newCluster(cfg, static)
+	if err := c.listen(); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("start cluster: %w", err)
+	}
+	c.loop.Do(func() { c.reportUnknown(static) })
+	if err := c.boot(c.brokers...); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("start cluster: %w", err)
+	}
+	return c, nil
+}
 
-// Start starts a cluster and returns when its brokers are registered and
-// unfenced. The error names what is wrong with the Config or the address.
-func Start(cfg Config) (*Cluster, error) { return nil, errors.ErrUnsupported }
+// check is each broker's properties.
+func (cfg Config) check() ([]property.Values, error) {
+	if cfg.Brokers < 0 {
+		return nil, fmt.Errorf("%d brokers", cfg.Brokers)
+	}
+	for id := range cfg.BrokerProperties {
+		if id < 1 || int(id) > cfg.Brokers {
+			return nil, fmt.Errorf("properties of broker %d: %w (ids are 1 to %d)", id, ErrUnknownBroker, cfg.Brokers)
+		}
+	}
+	static := make([]property.Values, cfg.Brokers)
+	for i := range static {
+		var err error
+		if static[i], err = cfg.brokerProperties(kafka.BrokerID(i + 1)); err != nil {
+			return nil, err
+		}
+	}
+	return static, nil
+}
+
+func newCluster(cfg Config, static []property.Values) *Cluster {
+	c := &Cluster{cfg: cfg, random: rand.New(rand.NewPCG(cfg.Seed, 1)), closed: make(chan struct{})}
+	if cfg.Clock.simulated {
+		c.loop = clock.NewSimulated(cfg.Clock.start)
+	} else {
+		c.loop = clock.NewWall()
+	}
+	c.network = &network{loop: c.loop, latency: cfg.Latency}
+	levels := controller.DefaultFeatures()
+	for name, level := range cfg.Features {
+		levels[name] = level
+	}
+	c.loop.Do(func() {
+		shared, _ := property.Collect() // of the controller, a node of its own
+		if len(static) > 0 {
+			shared = static[0]
+		}
+		c.controller = controller.New(c.loop, shared, levels, cfg.Seed, c.publish)
+		for i, values := range static {
+			c.brokers = append(c.brokers, newBroker(c, kafka.BrokerID(i+1), values))
+		}
+	})
+	return c
+}
+
+// publish takes an update of the metadata to a broker.
+func (c *Cluster) publish(to kafka.BrokerID, u *controller.Update) {
+	b := c.broker(to)
+	if b.alive {
+		c.network.send(b.port, func() { b.agent.Update(u) })
+	}
+}
+
+// listen gives each broker its address, which it opens when it is started.
+func (c *Cluster) listen() error {
+	if c.cfg.ListenAddress == "" {
+		return nil
+	}
+	host, first, err := net.SplitHostPort(c.cfg.ListenAddress)
+	if err != nil {
+		return fmt.Errorf("listen address: %w", err)
+	}
+	port, err := strconv.ParseUint(first, 10, 16)
+	if err != nil {
+		return fmt.Errorf("listen address %s: port %q is no number from 0 to 65535", c.cfg.ListenAddress, first)
+	}
+	for i, b := range c.brokers {
+		at := uint64(0)
+		if port > 0 {
+			at = port + uint64(i)
+		}
+		if b.address, err = b.server.Listen(net.JoinHostPort(host, strconv.FormatUint(at, 10))); err != nil {
+			return fmt.Errorf("broker %d: %w", b.id, err)
+		}
+		c.loop.Do(b.server.Stop) // until it is started
+		b.static["listeners"] = "PLAINTEXT://" + b.address.String()
+	}
+	return nil
+}
+
+// reportUnknown logs the properties that Kafka does not know, each once.
+func (c *Cluster) reportUnknown(static []property.Values) {
+	reported := make(map[string]bool)
+	for _, values := range static {
+		for _, e := range property.NewConfig(values).Describe(nil) {
+			if !property.Known(e.Name) && !reported[e.Name] {
+				reported[e.Name] = true
+				c.logf("property %s is not known to Kafka and has no effect", e.Name)
+			}
+		}
+	}
+}
+
+func (c *Cluster) logf(format string, args ...any) {
+	if c.cfg.Log != nil {
+		c.cfg.Log(fmt.Sprintf(format, args...))
+	}
+}
+
+// broker is the one with an id, nil if there is none.
+func (c *Cluster) broker(id kafka.BrokerID) *broker {
+	if id < 1 || int(id) > len(c.brokers) {
+		return nil
+	}
+	return c.brokers[id-1]
+}
+
+// uuid is a random one in its text form.
+func (c *Cluster) uuid() string {
+	hi, lo := c.random.Uint64(), c.random.Uint64()
+	hi = hi&^0xf000 | 0x4000
+	lo = lo&^(3<<62) | 2<<62
+	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&0xffffffffffff)
+}
 
 // Bootstrap lists the brokers' addresses, host:port, by id; nil without TCP.
-func (c *Cluster) Bootstrap() []string { return nil }
+func (c *Cluster) Bootstrap() []string {
+	if c.cfg.ListenAddress == "" {
+		return nil
+	}
+	addresses := make([]string, len(c.brokers))
+	for i, b := range c.brokers {
+		addresses[i] = b.address.String()
+	}
+	return addresses
+}
 
 // Brokers lists the ids.
-func (c *Cluster) Brokers() []kafka.BrokerID { return nil }
+func (c *Cluster) Brokers() []kafka.BrokerID {
+	ids := make([]kafka.BrokerID, len(c.brokers))
+	for i, b := range c.brokers {
+		ids[i] = b.id
+	}
+	return ids
+}
 
 // Addr is one broker's address; empty without TCP or for an unknown broker.
-func (c *Cluster) Addr(id kafka.BrokerID) string { return "" }
+func (c *Cluster) Addr(id kafka.BrokerID) string {
+	b := c.broker(id)
+	if b == nil || b.address == nil {
+		return ""
+	}
+	return b.address.String()
+}
 
-// State is what a broker's process does; zero for an unknown broker.
-func (c *Cluster) State(id kafka.BrokerID) State { return 0 }
+// Now is the cluster's time.
+func (c *Cluster) Now() time.Time {
+	var now time.Time
+	c.loop.Do(func() { now = c.loop.Now() })
+	return now
+}
 
-// Fenced says whether the controller takes a broker for dead.
-func (c *Cluster) Fenced(id kafka.BrokerID) bool { return false }
+// Advance moves the clock forward by d, running what falls due on the way, each
+// at its own moment. The wall clock is d ahead from then on.
+func (c *Cluster) Advance(d time.Duration) { c.loop.Advance(d) }
 
 // Close ends every goroutine and socket, and checks each replica's invariant:
 // LogStartOffset ≤ LastStableOffset ≤ HighWatermark ≤ LogEndOffset (but for
-// rule B9). The error names every partition that breaks it.
-func (c *Cluster) Close() error { return nil }
-
-// Pause stops a broker as SIGSTOP does: its sockets accept and stay silent, its
-// timers stand still, and the controller fences it after its session timeout.
-func (c *Cluster) Pause(id kafka.BrokerID) error { return nil }
-
-// Resume lets a paused broker work off what reached it meanwhile.
-func (c *Cluster) Resume(id kafka.BrokerID) error { return nil }
-
-// Kill ends a broker as SIGKILL does: connections are reset, memory is lost,
-// the log on its disk stays.
-func (c *Cluster) Kill(id kafka.BrokerID) error { return nil }
-
-// Start starts a broker that was killed or stopped and returns when it is
-// unfenced (on a simulated clock, time moves until it is).
-func (c *Cluster) Start(id kafka.BrokerID) error { return nil }
-
-// Stop shuts a broker down in the controlled way: leadership moves away first.
-func (c *Cluster) Stop(id kafka.BrokerID) error { return nil }
-
-// Now is the cluster's time.
-func (c *Cluster) Now() time.Time { return time.Time{} }
-
-// Advance moves the clock forward by d, running what falls due on the way. On
-// the wall clock, d is added to it at once.
-func (c *Cluster) Advance(d time.Duration) {}
-
-// Request sends one request to a broker and waits for its answer, on either
-// clock. The request's version must be set. On a simulated clock, time moves
-// until the answer is there, at most DefaultRequestTimeout or to the deadline
-// of ctx measured in simulated time.
-func (c *Cluster) Request(ctx context.Context, broker kafka.BrokerID, req kmsg.Request) (kmsg.Response, error) {
-	return nil, errors.ErrUnsupported
+// rule B9). The error names every partition that breaks it. A second Close
+// does nothing.
+func (c *Cluster) Close() error {
+	var broken []error
+	first := false
+	c.loop.Do(func() {
+		select {
+		case <-c.closed:
+			return
+		default:
+		}
+		first = true
+		close(c.closed)
+		for _, b := range c.brokers {
+			if b.replicas != nil {
+				broken = append(broken, b.check())
+			}
+			if b.alive {
+				b.end(Stopped)
+			}
+		}
+	})
+	if !first {
+		return nil
+	}
+	for _, b := range c.brokers {
+		b.server.Close()
+	}
+	c.loop.Close()
+	return errors.Join(broken...)
 }
-
-// Install puts a fault in place until remove is called.
-func (c *Cluster) Install(f Fault) (remove func()) { return func() {} }

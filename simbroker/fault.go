@@ -2,9 +2,14 @@ package simbroker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/txn"
+	"github.com/lso-exporter/lso-exporter/simbroker/wire"
 )
 
 // Fault is something that goes wrong while it is installed. Faults are values:
@@ -15,15 +20,15 @@ type Fault interface {
 	fault()
 }
 
-// HoldMarkers keeps end-of-transaction markers for the matching partitions on
-// the way between coordinator and leader. Removing it lets them arrive, in
-// order.
+// HoldMarkers keeps end-of-transaction markers of the matching partitions on
+// their way from coordinator to leader. Removing it lets them arrive, in order,
+// also those that their coordinator has given up meanwhile.
 type HoldMarkers struct {
 	Topic      string  // empty matches every topic
 	Partitions []int32 // empty matches every partition
 }
 
-// DropMarkers loses end-of-transaction markers for the matching partitions; the
+// DropMarkers loses end-of-transaction markers of the matching partitions; the
 // coordinator sends them again and again until it is removed.
 type DropMarkers struct {
 	Topic      string
@@ -33,22 +38,22 @@ type DropMarkers struct {
 // DelayRequests makes a broker start on a client's request only after Delay.
 type DelayRequests struct {
 	Broker kafka.BrokerID // 0 matches every broker
-	APIs   []int16        // api keys; empty matches every API
+	APIs   []kmsg.Key     // empty matches every API
 	Delay  time.Duration
 }
 
-// FailRequests answers a client's requests with an error code, without having
-// done anything.
+// FailRequests answers clients' requests with an error without having done
+// anything.
 type FailRequests struct {
 	Broker kafka.BrokerID
-	APIs   []int16
+	APIs   []kmsg.Key
 	Err    kafka.Error
 	Times  int // how many are failed; 0 means all
 }
 
 // ForgetTransactionalID makes the coordinator lose what it knows of a
-// transactional id, as if its log had lost it (litmus test 29). It happens
-// when it is installed; removing it brings nothing back.
+// transactional id, as if its log had lost it (litmus test 29). It happens when
+// it is installed; removing it brings nothing back.
 type ForgetTransactionalID struct{ ID string }
 
 func (HoldMarkers) fault()           {}
@@ -57,37 +62,188 @@ func (DelayRequests) fault()         {}
 func (FailRequests) fault()          {}
 func (ForgetTransactionalID) fault() {}
 
-func (f HoldMarkers) String() string { return "hold markers" + target(f.Topic, f.Partitions) }
-func (f DropMarkers) String() string { return "drop markers" + target(f.Topic, f.Partitions) }
+// String implements fmt.Stringer.
+func (f HoldMarkers) String() string { return "hold markers" + ofPartitions(f.Topic, f.Partitions) }
+
+// String implements fmt.Stringer.
+func (f DropMarkers) String() string { return "drop markers" + ofPartitions(f.Topic, f.Partitions) }
+
+// String implements fmt.Stringer.
 func (f DelayRequests) String() string {
-	return fmt.Sprintf("delay requests%s by %v", apis(f.Broker, f.APIs), f.Delay)
+	return fmt.Sprintf("delay %s by %v", requestsOf(f.Broker, f.APIs), f.Delay)
 }
+
+// String implements fmt.Stringer.
 func (f FailRequests) String() string {
-	s := fmt.Sprintf("fail requests%s with %v", apis(f.Broker, f.APIs), f.Err)
+	s := fmt.Sprintf("fail %s with %v", requestsOf(f.Broker, f.APIs), f.Err)
 	if f.Times > 0 {
 		s += fmt.Sprintf(", %d times", f.Times)
 	}
 	return s
 }
+
+// String implements fmt.Stringer.
 func (f ForgetTransactionalID) String() string { return "forget transactional id " + f.ID }
 
-func target(topic string, partitions []int32) string {
-	if topic == "" {
+func ofPartitions(topic string, partitions []int32) string {
+	switch {
+	case topic == "" && len(partitions) == 0:
 		return ""
-	}
-	if len(partitions) == 0 {
+	case len(partitions) == 0:
 		return " of " + topic
 	}
 	return fmt.Sprintf(" of %s%v", topic, partitions)
 }
 
-func apis(broker kafka.BrokerID, keys []int16) string {
-	s := ""
-	if len(keys) > 0 {
-		s += fmt.Sprintf(" of APIs %v", keys)
+func requestsOf(broker kafka.BrokerID, apis []kmsg.Key) string {
+	s := "requests"
+	for i, api := range apis {
+		if s += ", "; i == 0 {
+			s = "requests "
+		}
+		s += api.Name()
 	}
 	if broker != 0 {
 		s += fmt.Sprintf(" at broker %d", broker)
 	}
 	return s
+}
+
+// faults are those that are installed, in that order.
+type faults struct{ installed []*installation }
+
+type installation struct {
+	fault Fault
+	times int      // how often it has struck
+	held  []func() // markers on their way
+}
+
+// Install puts a fault in place until remove is called. Those that were
+// installed first strike first.
+func (c *Cluster) Install(f Fault) (remove func()) {
+	i := &installation{fault: f}
+	c.loop.Do(func() {
+		c.faults.installed = append(c.faults.installed, i)
+		if forget, ok := f.(ForgetTransactionalID); ok {
+			c.forget(forget.ID)
+		}
+	})
+	return func() { c.loop.Do(func() { c.faults.remove(i) }) }
+}
+
+// Faults lists what is installed.
+func (c *Cluster) Faults() []Fault {
+	var list []Fault
+	c.loop.Do(func() {
+		for _, i := range c.faults.installed {
+			list = append(list, i.fault)
+		}
+	})
+	return list
+}
+
+func (f *faults) remove(i *installation) {
+	at := slices.Index(f.installed, i)
+	if at < 0 {
+		return
+	}
+	f.installed = slices.Delete(f.installed, at, at+1)
+	for _, release := range i.held {
+		release()
+	}
+}
+
+// forget makes every coordinator lose a transactional id.
+func (c *Cluster) forget(id string) {
+	for _, b := range c.brokers {
+		if b.alive {
+			b.txn.Forget(id)
+		}
+	}
+}
+
+// matches says whether a fault is about a partition's markers.
+func matches(topic string, partitions []int32, tp kafka.TopicPartition) bool {
+	return (topic == "" || topic == tp.Topic) && (len(partitions) == 0 || slices.Contains(partitions, tp.Partition))
+}
+
+// markers lets a marker on its way from a coordinator meet the faults, and
+// sends what is left of it. Where a fault meets some partitions of a marker
+// only, the answer for those is REQUEST_TIMED_OUT, on which the coordinator
+// sends them again, by themselves.
+func (f *faults) markers(from *broker, m txn.Marker, done func([]error, error), send func(txn.Marker, func([]error, error))) {
+	for _, i := range f.installed {
+		var met func(kafka.TopicPartition) bool
+		switch fault := i.fault.(type) {
+		case HoldMarkers:
+			met = func(tp kafka.TopicPartition) bool { return matches(fault.Topic, fault.Partitions, tp) }
+		case DropMarkers:
+			met = func(tp kafka.TopicPartition) bool { return matches(fault.Topic, fault.Partitions, tp) }
+		default:
+			continue
+		}
+		_, hold := i.fault.(HoldMarkers)
+		rest := m
+		rest.Partitions = slices.DeleteFunc(slices.Clone(m.Partitions), met)
+		switch {
+		case len(rest.Partitions) == len(m.Partitions):
+			continue
+		case len(rest.Partitions) > 0:
+			f.markers(from, rest, timedOut(m, met, done), send)
+		case hold:
+			i.held = append(i.held, from.host.Bind(func() { send(m, done) }))
+		default: // lost, as with a connection that breaks
+			from.host.After(from.cluster.network.latency, func() { done(nil, kafka.ErrBrokerNotAvailable) })
+		}
+		return
+	}
+	send(m, done)
+}
+
+// timedOut completes the results of a marker's other partitions.
+func timedOut(m txn.Marker, met func(kafka.TopicPartition) bool, done func([]error, error)) func([]error, error) {
+	return func(rest []error, err error) {
+		if err != nil {
+			done(nil, err)
+			return
+		}
+		results := make([]error, len(m.Partitions))
+		for i, tp := range m.Partitions {
+			if met(tp) {
+				results[i] = kafka.ErrRequestTimedOut
+				continue
+			}
+			results[i], rest = rest[0], rest[1:]
+		}
+		done(results, nil)
+	}
+}
+
+// intercept lets a client's request meet the faults.
+func (b *broker) intercept(_ wire.ConnInfo, req kmsg.Request, handle func(), refuse func(error)) {
+	var delay time.Duration
+	failed := false
+	for _, i := range b.cluster.faults.installed {
+		switch f := i.fault.(type) {
+		case DelayRequests:
+			if b.isMet(f.Broker, f.APIs, req) {
+				delay += f.Delay
+			}
+		case FailRequests:
+			if !failed && b.isMet(f.Broker, f.APIs, req) && (f.Times == 0 || i.times < f.Times) {
+				failed = true
+				i.times++
+				handle = func() { refuse(f.Err) }
+			}
+		}
+	}
+	if delay > 0 {
+		b.host.After(delay, handle)
+		return
+	}
+	handle()
+}
+
+func (b *broker) isMet(broker kafka.BrokerID, apis []kmsg.Key, req kmsg.Request) bool {
+	return (broker == 0 || broker == b.id) && (len(apis) == 0 || slices.Contains(apis, kmsg.Key(req.Key())))
 }

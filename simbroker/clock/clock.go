@@ -7,6 +7,7 @@ package clock
 
 import (
 	"container/heap"
+	"context"
 	"sync"
 	"time"
 )
@@ -312,4 +313,10 @@ func (e *events) Pop() any {
 	*e = old[:len(old)-1]
 	t.index = -1
 	return t
+}
+
+// Left is how much time a context has before its deadline, if it has one.
+func Left(ctx context.Context) (time.Duration, bool) {
+	deadline, ok := ctx.Deadline()
+	return time.Until(deadline), ok
 }

@@ -1,0 +1,269 @@
+package simbroker
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/controller"
+	"github.com/lso-exporter/lso-exporter/simbroker/group"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/property"
+	"github.com/lso-exporter/lso-exporter/simbroker/replica"
+	"github.com/lso-exporter/lso-exporter/simbroker/txn"
+	"github.com/lso-exporter/lso-exporter/simbroker/wire"
+)
+
+// broker is one broker: the rooms of its process, its disk (which replicas
+// keeps), and its place in the network. It belongs to events.
+type broker struct {
+	*port
+	cluster *Cluster
+	id      kafka.BrokerID
+	static  property.Values
+	state   State
+
+	agent    *controller.Agent
+	replicas *replica.Broker
+	txn      *txn.Coordinator
+	groups   *group.Coordinator
+
+	server  *wire.Server
+	served  *wire.Broker // what server serves
+	address *net.TCPAddr // nil without TCP
+	// inProcess are the calls of Request under way, to be told when the broker
+	// dies.
+	inProcess []*inProcessCall
+
+	cleanEpoch int64  // the registration that ended by a controlled shutdown, else -1
+	started    func() // called once it is unfenced after a start; then nil
+	startErr   error
+}
+
+func newBroker(c *Cluster, id kafka.BrokerID, static property.Values) *broker {
+	b := &broker{port: newPort(c.loop), cluster: c, id: id, static: static, cleanEpoch: -1}
+	b.served = &wire.Broker{ID: id, Loop: c.loop, Host: b.host, Intercept: b.intercept}
+	b.server = wire.NewServer(b.served)
+	return b
+}
+
+// boot starts the broker's process, on the disk of the one before. started is
+// called when it is registered, unfenced and listening.
+func (b *broker) boot(started func()) {
+	b.alive, b.state, b.started = true, Running, started
+	n := b.cluster.network
+	b.agent = controller.NewAgent(b.registration(), b.static, b.host, n.link(b.port, b.cluster.controller), b.changed)
+	config := b.agent.Config()
+	if b.replicas == nil {
+		b.replicas = replica.New(b.id, replicaConfig(config), replica.Deps{
+			Clock:       b.host,
+			Peers:       peers{b},
+			Metadata:    metadata{b},
+			Verifier:    transactionVerifier{b},
+			RoleChanged: b.roleChanged,
+		})
+	} else {
+		b.replicas.Restart(b.cleanEpoch >= 0)
+		b.replicas.Configure(replicaConfig(config))
+	}
+	b.cleanEpoch = -1
+	b.txn = txn.New(b.id, b.host, txnConfig(config), txn.Environment{
+		Log:      transactionLog{b},
+		Markers:  markerChannel{b},
+		IDs:      producerIDs{b},
+		Features: features{b},
+	})
+	b.groups = group.New(b.id, b.host, groupConfig(config), group.Environment{
+		Log:      offsetsLog{b},
+		Verifier: offsetsVerifier{b},
+		UUID:     b.cluster.uuid,
+	})
+	b.served.Replicas, b.served.Txn, b.served.Groups, b.served.Cluster = b.replicas, b.txn, b.groups, b.agent
+	b.agent.Start()
+}
+
+func (b *broker) registration() controller.Registration {
+	r := controller.Registration{ID: b.id, PreviousEpoch: b.cleanEpoch, Rack: b.static["broker.rack"]}
+	if b.address != nil {
+		r.Host, r.Port = b.address.IP.String(), int32(b.address.Port)
+	} else {
+		r.Host, r.Port = fmt.Sprintf("broker-%d", b.id), 9092
+	}
+	return r
+}
+
+// end ends the process: at once, or after a controlled shutdown.
+func (b *broker) end(state State) {
+	b.state = state
+	b.die()
+	if state == Killed {
+		b.server.Kill()
+	} else {
+		b.server.Stop()
+	}
+	calls := b.inProcess
+	b.inProcess = nil
+	for _, call := range calls {
+		call.fail(ErrConnectionRefused)
+	}
+}
+
+// changed takes an update of the metadata to the rooms.
+func (b *broker) changed(u *controller.Update) {
+	image := b.agent.Image()
+	reconfigured := u.Snapshot
+	for _, c := range u.Configs {
+		reconfigured = reconfigured || c.Resource.Type == property.Broker
+	}
+	if reconfigured {
+		b.configure()
+	}
+	b.drop(u, image)
+	if reconfigured {
+		for _, t := range image.Topics() {
+			b.applyTopic(t)
+		}
+	} else {
+		b.apply(u, image)
+	}
+	if me, ok := image.Broker(b.id); ok && !me.Fenced && me.Epoch == b.agent.Epoch() {
+		b.ready()
+	}
+}
+
+// configure hands dynamic properties to the rooms.
+func (b *broker) configure() {
+	config := b.agent.Config()
+	b.replicas.Configure(replicaConfig(config))
+	b.txn.Configure(txnConfig(config))
+	b.groups.Configure(groupConfig(config))
+}
+
+// drop forgets the partitions of topics that were deleted.
+func (b *broker) drop(u *controller.Update, image *controller.Image) {
+	var gone []group.DeletedTopic
+	for _, t := range u.Deleted {
+		gone = append(gone, group.DeletedTopic{Name: t.Name, ID: t.ID})
+		for n := range t.Partitions {
+			b.replicas.Delete(kafka.TopicPartition{Topic: t.Name, Partition: int32(n)})
+		}
+	}
+	if u.Snapshot { // deleted while the broker was down
+		for _, tp := range b.replicas.Partitions() {
+			if _, ok := image.Partition(tp); !ok {
+				b.replicas.Delete(tp)
+			}
+		}
+	}
+	if gone != nil {
+		b.groups.TopicsDeleted(gone)
+	}
+}
+
+// apply hands changed partitions to the replica manager.
+func (b *broker) apply(u *controller.Update, image *controller.Image) {
+	for _, t := range u.Topics {
+		if current, ok := image.Topic(t.Name); ok {
+			b.applyTopic(current)
+		}
+	}
+	for _, p := range u.Partitions {
+		if t, ok := image.Topic(p.TopicPartition.Topic); ok {
+			b.applyPartition(t, p.TopicPartition.Partition, topicConfig(b.agent.Config().Topic(t.Config)))
+		}
+	}
+	for _, c := range u.Configs {
+		if t, ok := image.Topic(c.Resource.Name); ok && c.Resource.Type == property.Topic {
+			b.applyTopic(t)
+		}
+	}
+}
+
+func (b *broker) applyTopic(t *controller.Topic) {
+	config := topicConfig(b.agent.Config().Topic(t.Config))
+	for n := range t.Partitions {
+		b.applyPartition(t, int32(n), config)
+	}
+}
+
+func (b *broker) applyPartition(t *controller.Topic, n int32, config replica.TopicConfig) {
+	tp := kafka.TopicPartition{Topic: t.Name, Partition: n}
+	if !slices.Contains(t.Partitions[n].Replicas, b.id) {
+		if _, hosted := b.replicas.Status(tp); !hosted {
+			return
+		}
+	}
+	b.replicas.Apply(partitionState(tp, t.ID, t.Partitions[n], config))
+}
+
+func partitionState(tp kafka.TopicPartition, id kafka.TopicID, p *controller.Partition, config replica.TopicConfig) replica.PartitionState {
+	return replica.PartitionState{
+		Partition:      tp,
+		TopicID:        id,
+		Leader:         p.Leader,
+		LeaderEpoch:    p.LeaderEpoch,
+		PartitionEpoch: p.Epoch,
+		Replicas:       p.Replicas,
+		ISR:            p.ISR,
+		ELR:            p.ELR,
+		Config:         config,
+	}
+}
+
+// roleChanged makes the broker the coordinator of what it has come to lead.
+func (b *broker) roleChanged(r replica.RoleChange) {
+	tp := r.Partition
+	switch {
+	case tp.Topic == kafka.TransactionStateTopic && r.Role == replica.Leader:
+		b.txn.Load(tp.Partition, kafka.CoordinatorEpoch(r.LeaderEpoch))
+	case tp.Topic == kafka.TransactionStateTopic:
+		b.txn.Unload(tp.Partition)
+	case tp.Topic == kafka.ConsumerOffsetsTopic && r.Role == replica.Leader:
+		b.groups.Load(tp.Partition, r.LeaderEpoch)
+	case tp.Topic == kafka.ConsumerOffsetsTopic:
+		b.groups.Unload(tp.Partition)
+	}
+}
+
+// ready opens the listener of a broker that was started and is unfenced.
+func (b *broker) ready() {
+	if b.started == nil {
+		return
+	}
+	started := b.started
+	b.started = nil
+	if b.address != nil {
+		b.startErr = b.server.Start()
+	}
+	b.cluster.logf("broker %d started", b.id)
+	started()
+}
+
+// check finds the partitions whose offsets are out of order: LogStartOffset ≤
+// LastStableOffset ≤ HighWatermark ≤ LogEndOffset, but for a log start inside
+// the batch at the LSO (rule B9).
+func (b *broker) check() error {
+	var broken []string
+	for _, tp := range b.replicas.Partitions() {
+		s, ok := b.replicas.Status(tp)
+		if !ok {
+			continue
+		}
+		stable := s.LogStartOffset <= s.LastStableOffset
+		if !stable {
+			for batch := range b.replicas.Log(tp).Batches(s.LogStartOffset) {
+				stable = batch.BaseOffset == s.LastStableOffset && batch.BaseOffset < s.LogStartOffset
+				break
+			}
+		}
+		if !stable || s.LastStableOffset > s.HighWatermark || s.HighWatermark > s.LogEndOffset {
+			broken = append(broken, fmt.Sprintf("broker %d %s: start %d, LSO %d, HWM %d, LEO %d",
+				b.id, tp, s.LogStartOffset, s.LastStableOffset, s.HighWatermark, s.LogEndOffset))
+		}
+	}
+	if broken == nil {
+		return nil
+	}
+	return fmt.Errorf("offsets out of order (start ≤ LSO ≤ HWM ≤ LEO): %s", strings.Join(broken, "; "))
+}

@@ -1,0 +1,101 @@
+package simbroker
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/commitlog"
+	"github.com/lso-exporter/lso-exporter/simbroker/group"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/property"
+	"github.com/lso-exporter/lso-exporter/simbroker/replica"
+	"github.com/lso-exporter/lso-exporter/simbroker/txn"
+)
+
+// brokerProperties are what broker id would find in its server.properties.
+func (cfg Config) brokerProperties(id kafka.BrokerID) (property.Values, error) {
+	values := make(property.Values)
+	for _, given := range []map[string]string{cfg.Properties, cfg.BrokerProperties[id]} {
+		settings := make([]property.Setting, 0, len(given))
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			settings = append(settings, property.Setting{Name: name, Value: given[name]})
+		}
+		checked, err := property.Collect(settings...)
+		if err != nil {
+			return nil, fmt.Errorf("broker %d: %w", id, err)
+		}
+		maps.Copy(values, checked)
+	}
+	values["node.id"] = strconv.Itoa(int(id))
+	return values, nil
+}
+
+func replicaConfig(c *property.Config) replica.Config {
+	return replica.Config{
+		ReplicaLagTimeMax:                 c.Duration("replica.lag.time.max.ms"),
+		ReplicaFetchWaitMax:               c.Duration("replica.fetch.wait.max.ms"),
+		ReplicaFetchBackoff:               c.Duration("replica.fetch.backoff.ms"),
+		ReplicaFetchMaxBytes:              int(c.Int("replica.fetch.max.bytes")),
+		ReplicaFetchResponseMaxBytes:      int(c.Int("replica.fetch.response.max.bytes")),
+		ReplicaSocketTimeout:              c.Duration("replica.socket.timeout.ms"),
+		HighWatermarkCheckpoint:           c.Duration("replica.high.watermark.checkpoint.interval.ms"),
+		FetchMaxBytes:                     int(c.Int("fetch.max.bytes")),
+		LogRetentionCheckInterval:         c.Duration("log.retention.check.interval.ms"),
+		ProducerIDExpiration:              c.Duration("producer.id.expiration.ms"),
+		ProducerIDExpirationCheck:         c.Duration("producer.id.expiration.check.interval.ms"),
+		TransactionPartitionVerification:  c.Bool("transaction.partition.verification.enable"),
+		AddPartitionsToTxnRetryBackoff:    c.Duration("add.partitions.to.txn.retry.backoff.ms"),
+		AddPartitionsToTxnRetryBackoffMax: c.Duration("add.partitions.to.txn.retry.backoff.max.ms"),
+	}
+}
+
+func topicConfig(t property.Inherited) replica.TopicConfig {
+	policy := t.List("cleanup.policy")
+	timestamps := commitlog.CreateTime
+	if t.String("message.timestamp.type") == "LogAppendTime" {
+		timestamps = commitlog.LogAppendTime
+	}
+	return replica.TopicConfig{
+		MinInsyncReplicas: int(t.Int("min.insync.replicas")),
+		Log: commitlog.Config{
+			SegmentBytes:       t.Int("segment.bytes"),
+			SegmentMs:          t.Duration("segment.ms"),
+			RetentionMs:        t.Duration("retention.ms"),
+			RetentionBytes:     t.Int("retention.bytes"),
+			Delete:             slices.Contains(policy, "delete"),
+			Compact:            slices.Contains(policy, "compact"),
+			TimestampType:      timestamps,
+			TimestampBeforeMax: t.Duration("message.timestamp.before.max.ms"),
+			TimestampAfterMax:  t.Duration("message.timestamp.after.max.ms"),
+			MaxMessageBytes:    int(t.Int("max.message.bytes")),
+			IndexIntervalBytes: int(t.Int("index.interval.bytes")),
+		},
+	}
+}
+
+func txnConfig(c *property.Config) txn.Config {
+	return txn.Config{
+		Partitions:            int32(c.Int("transaction.state.log.num.partitions")),
+		MaxTimeout:            c.Duration("transaction.max.timeout.ms"),
+		AbortTimedOutInterval: c.Duration("transaction.abort.timed.out.transaction.cleanup.interval.ms"),
+		RemoveExpiredInterval: c.Duration("transaction.remove.expired.transaction.cleanup.interval.ms"),
+		IDExpiration:          c.Duration("transactional.id.expiration.ms"),
+	}
+}
+
+func groupConfig(c *property.Config) group.Config {
+	return group.Config{
+		Partitions:                    int32(c.Int("offsets.topic.num.partitions")),
+		InitialRebalanceDelay:         c.Duration("group.initial.rebalance.delay.ms"),
+		MinSessionTimeout:             c.Duration("group.min.session.timeout.ms"),
+		MaxSessionTimeout:             c.Duration("group.max.session.timeout.ms"),
+		MaxSize:                       int(c.Int("group.max.size")),
+		OffsetsRetention:              time.Duration(c.Int("offsets.retention.minutes")) * time.Minute,
+		OffsetsRetentionCheckInterval: c.Duration("offsets.retention.check.interval.ms"),
+		OffsetMetadataMaxBytes:        int(c.Int("offset.metadata.max.bytes")),
+		OffsetCommitTimeout:           c.Duration("offsets.commit.timeout.ms"),
+	}
+}

@@ -1,0 +1,131 @@
+package simbroker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/clock"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/wire"
+)
+
+// DefaultRequestTimeout bounds Request when its context has no deadline: a
+// client's request.timeout.ms.
+const DefaultRequestTimeout = 30 * time.Second
+
+// inProcessCall is a call of Request under way.
+type inProcessCall struct {
+	finished chan struct{}
+	done     bool
+	resp     kmsg.Response
+	err      error
+}
+
+func (call *inProcessCall) finish(resp kmsg.Response, err error) {
+	if !call.done {
+		call.done, call.resp, call.err = true, resp, err
+		close(call.finished)
+	}
+}
+
+func (call *inProcessCall) fail(err error) { call.finish(nil, err) }
+
+// Request sends one request to a broker and waits for its answer, on either
+// clock, as a client without an id; see RequestAs.
+func (c *Cluster) Request(ctx context.Context, broker kafka.BrokerID, req kmsg.Request) (kmsg.Response, error) {
+	return c.RequestAs(ctx, "", broker, req)
+}
+
+// RequestAs sends one request to a broker under a client id and waits for its
+// answer. The request's version must be set, and the request not be used again
+// before the answer. On a simulated clock, time moves until the answer is
+// there, at most by the time that ctx has left, or by DefaultRequestTimeout
+// without a deadline. Errors: ErrUnknownBroker, ErrConnectionRefused,
+// ErrTimeout, ErrNoAnswer, ErrClosed, the context's, or that the broker does
+// not offer the version.
+func (c *Cluster) RequestAs(ctx context.Context, clientID string, broker kafka.BrokerID, req kmsg.Request) (kmsg.Response, error) {
+	resp, err := c.request(ctx, clientID, broker, req)
+	if err != nil {
+		return nil, fmt.Errorf("request %s broker=%d: %w", kmsg.NameForKey(req.Key()), broker, err)
+	}
+	return resp, nil
+}
+
+func (c *Cluster) request(ctx context.Context, clientID string, id kafka.BrokerID, req kmsg.Request) (kmsg.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	b := c.broker(id)
+	if b == nil {
+		return nil, ErrUnknownBroker
+	}
+	if err := b.server.Versions().Check(req.Key(), req.GetVersion()); err != nil {
+		return nil, err
+	}
+	call := &inProcessCall{finished: make(chan struct{})}
+	timeout := DefaultRequestTimeout
+	if left, ok := clock.Left(ctx); ok {
+		timeout = left
+	}
+	var limit time.Time
+	c.loop.Do(func() {
+		limit = c.loop.Now().Add(timeout)
+		b.serve(call, clientID, req)
+	})
+	if c.loop.Simulated() {
+		if !c.loop.RunUntil(func() bool { return call.done }, limit) {
+			c.loop.Do(func() { b.giveUp(call, ErrTimeout) })
+		}
+		return call.resp, call.err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	select {
+	case <-call.finished:
+	case <-ctx.Done():
+		c.loop.Do(func() { b.giveUp(call, ErrTimeout) })
+	}
+	return call.resp, call.err
+}
+
+// serve hands a request to the broker, unless it is dead.
+func (b *broker) serve(call *inProcessCall, clientID string, req kmsg.Request) {
+	select {
+	case <-b.cluster.closed:
+		call.fail(ErrClosed)
+		return
+	default:
+	}
+	if !b.alive {
+		call.fail(ErrConnectionRefused)
+		return
+	}
+	b.inProcess = append(b.inProcess, call)
+	conn := wire.ConnInfo{ClientID: clientID, ClientHost: "/127.0.0.1", Principal: wire.AnonymousPrincipal}
+	b.host.Run(func() {
+		b.server.Handle(conn, req, func(resp kmsg.Response) {
+			if resp == nil {
+				b.giveUp(call, ErrNoAnswer)
+				return
+			}
+			b.forget(call)
+			call.finish(resp, nil)
+		})
+	})
+}
+
+// giveUp ends a call with an error, unless it has been answered.
+func (b *broker) giveUp(call *inProcessCall, err error) {
+	b.forget(call)
+	call.fail(err)
+}
+
+func (b *broker) forget(call *inProcessCall) {
+	if i := slices.Index(b.inProcess, call); i >= 0 {
+		b.inProcess = slices.Delete(b.inProcess, i, i+1)
+	}
+}
