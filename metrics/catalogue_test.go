@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -113,12 +114,16 @@ func TestCatalogueIsConsistent(t *testing.T) {
 
 // Each kind of miss that package lag declares has a series from the start.
 func TestEveryKindOfMissHasASeries(t *testing.T) {
-	packages, err := parser.ParseDir(token.NewFileSet(), "../lag", nil, 0) //nolint:staticcheck // go/parser is enough for constants
+	files, err := filepath.Glob("../lag/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var declared []lag.MissKind
-	for _, file := range packages["lag"].Files {
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.ValueSpec)
 			if !ok {
