@@ -29,8 +29,7 @@ type batch struct {
 	lastOffset    int64   // when read
 	corrupt       bool    // write a wrong CRC
 	marker        *marker // of a control batch
-	key, value    []byte  // of the only record, instead of the usual value
-	tombstone     bool    // the only record has key, and a null value
+	tombstone     []byte  // the key of the only record, which has no value
 }
 
 // marker is an end-of-transaction marker (rule A4).
@@ -87,12 +86,13 @@ func (b batch) encode() []byte {
 }
 
 func (b batch) record(i int) []byte {
-	key, value := b.key, b.value
+	// Compacted topics want a key.
+	key, value := []byte("key"), []byte("record")
 	switch {
 	case b.marker != nil:
 		key, value = b.marker.encode()
-	case value == nil && !b.tombstone:
-		value = []byte("record")
+	case b.tombstone != nil:
+		key, value = b.tombstone, nil
 	}
 	body := []byte{0} // attributes
 	body = binary.AppendVarint(body, int64(i))

@@ -183,8 +183,11 @@ func (p *Play) anyBroker() (int32, error) {
 
 // renderError prints an error as Kafka names it, with its code.
 func renderError(code int16) string {
-	if code == 0 {
+	switch code {
+	case 0:
 		return ok
+	case kerr.NotLeaderForPartition.Code:
+		return fmt.Sprintf("NOT_LEADER_OR_FOLLOWER(%d)", code) // kerr has the name of before Kafka 2.6
 	}
 	if e, known := kerr.ErrorForCode(code).(*kerr.Error); known {
 		return fmt.Sprintf("%s(%d)", e.Message, code)

@@ -470,7 +470,7 @@ func parseTombstone(words []string) (Action, error) {
 		// Key version 0 and the id (rule G2); a null value removes it.
 		key := binary.BigEndian.AppendUint16([]byte{0, 0}, uint16(len(name)))
 		b := batch{magic: 2, producerID: -1, producerEpoch: -1, baseSequence: -1, timestamp: p.cluster.Now().UnixMilli(),
-			records: 1, count: 1, key: append(key, name...), tombstone: true}
+			records: 1, count: 1, tombstone: append(key, name...)}
 		req := kmsg.NewPtrProduceRequest()
 		req.Version, req.Acks, req.TimeoutMillis = p.version(req.Key(), -1), -1, 5000
 		part := kmsg.NewProduceRequestTopicPartition()

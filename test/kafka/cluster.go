@@ -16,8 +16,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Config says what cluster to start.
@@ -293,26 +293,40 @@ rootLogger.appenderRef.out.ref=OUT
 // awaitRegistered waits until a broker serves metadata that has itself and at
 // least so many brokers in it.
 func (n *node) awaitRegistered(ctx context.Context, brokers int) error {
-	client, err := kgo.NewClient(kgo.SeedBrokers(n.address), kgo.RequestRetries(0), kgo.DialTimeout(time.Second),
-		kgo.MetadataMinAge(poll))
+	client, err := kgo.NewClient(kgo.SeedBrokers(n.address), kgo.DialTimeout(time.Second))
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	admin := kadm.NewClient(client)
 	for {
-		meta, err := admin.BrokerMetadata(ctx)
-		if err == nil && len(meta.Brokers) >= brokers && slices.Contains(meta.Brokers.NodeIDs(), int32(n.id)) {
+		ids, err := registered(ctx, client.SeedBrokers()[0])
+		if err == nil && len(ids) >= brokers && slices.Contains(ids, int32(n.id)) {
 			return nil
 		}
 		select {
 		case <-n.exited:
 			return fmt.Errorf("node %d ended: %s", n.id, n.logTail())
 		case <-ctx.Done():
-			return fmt.Errorf("node %d is not registered: %w: %s", n.id, ctx.Err(), n.logTail())
+			return fmt.Errorf("node %d knows brokers %v: %w: %s", n.id, ids, ctx.Err(), n.logTail())
 		case <-time.After(poll):
 		}
 	}
+}
+
+// registered lists the brokers in a broker's metadata. It asks that very broker:
+// the client's own view of the cluster may be an older one.
+func registered(ctx context.Context, broker *kgo.Broker) ([]int32, error) {
+	req := kmsg.NewPtrMetadataRequest()
+	req.Topics = []kmsg.MetadataRequestTopic{}
+	resp, err := broker.Request(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int32
+	for _, b := range resp.(*kmsg.MetadataResponse).Brokers {
+		ids = append(ids, b.NodeID)
+	}
+	return ids, nil
 }
 
 func (n *node) logTail() string {

@@ -1,0 +1,26 @@
+package litmus
+
+import (
+	"testing"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+)
+
+// scenarios parses the texts, or ends the test.
+func scenarios(t *testing.T) []*scenario.Scenario {
+	t.Helper()
+	all, err := Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Each text tells its story before its first line, with the rules it is about.
+func TestTextsTellTheirStory(t *testing.T) {
+	for _, s := range scenarios(t) {
+		if s.Title == "" || len(s.Steps) == 0 {
+			t.Errorf("%s: no title or no steps", s.Name)
+		}
+	}
+}
