@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 	"github.com/lso-exporter/lso-exporter/simbroker/wire"
 )
@@ -35,6 +36,15 @@ type DropMarkers struct {
 	Partitions []int32
 }
 
+// HoldFetches keeps followers from fetching the matching partitions, as a
+// fetcher thread that has stopped does: the log end goes on, the high watermark
+// stands still, until replica.lag.time.max.ms has put them out of the ISR.
+type HoldFetches struct {
+	Broker     kafka.BrokerID // the follower; 0 matches every broker
+	Topic      string
+	Partitions []int32
+}
+
 // DelayRequests makes a broker start on a client's request only after Delay.
 type DelayRequests struct {
 	Broker kafka.BrokerID // 0 matches every broker
@@ -58,6 +68,7 @@ type ForgetTransactionalID struct{ ID string }
 
 func (HoldMarkers) fault()           {}
 func (DropMarkers) fault()           {}
+func (HoldFetches) fault()           {}
 func (DelayRequests) fault()         {}
 func (FailRequests) fault()          {}
 func (ForgetTransactionalID) fault() {}
@@ -67,6 +78,15 @@ func (f HoldMarkers) String() string { return "hold markers" + ofPartitions(f.To
 
 // String implements fmt.Stringer.
 func (f DropMarkers) String() string { return "drop markers" + ofPartitions(f.Topic, f.Partitions) }
+
+// String implements fmt.Stringer.
+func (f HoldFetches) String() string {
+	s := "hold fetches" + ofPartitions(f.Topic, f.Partitions)
+	if f.Broker != 0 {
+		s += fmt.Sprintf(" by broker %d", f.Broker)
+	}
+	return s
+}
 
 // String implements fmt.Stringer.
 func (f DelayRequests) String() string {
@@ -198,6 +218,45 @@ func (f *faults) markers(from *broker, m txn.Marker, done func([]error, error), 
 		return
 	}
 	send(m, done)
+}
+
+// fetches lets a follower's fetch meet the faults, and sends what is left of it.
+// The held partitions are answered with REQUEST_TIMED_OUT, on which the follower
+// asks again after replica.fetch.backoff.ms.
+func (f *faults) fetches(from kafka.BrokerID, req replica.FetchRequest, done func(replica.FetchResult, error), send func(replica.FetchRequest, func(replica.FetchResult, error))) {
+	held := func(at replica.FetchPartition) bool {
+		return slices.ContainsFunc(f.installed, func(i *installation) bool {
+			hold, ok := i.fault.(HoldFetches)
+			return ok && (hold.Broker == 0 || hold.Broker == from) && matches(hold.Topic, hold.Partitions, at.Partition)
+		})
+	}
+	if !slices.ContainsFunc(req.Partitions, held) {
+		send(req, done)
+		return
+	}
+	rest := req
+	rest.Partitions = slices.DeleteFunc(slices.Clone(req.Partitions), held)
+	complete := func(got replica.FetchResult, err error) {
+		if err != nil {
+			done(got, err)
+			return
+		}
+		all := make([]replica.FetchedPartition, len(req.Partitions))
+		for i, at := range req.Partitions {
+			if !slices.ContainsFunc(rest.Partitions, func(r replica.FetchPartition) bool { return r.Partition == at.Partition }) {
+				all[i] = replica.FetchedPartition{Partition: at.Partition, Err: kafka.ErrRequestTimedOut}
+				continue
+			}
+			all[i], got.Partitions = got.Partitions[0], got.Partitions[1:]
+		}
+		got.Partitions = all
+		done(got, nil)
+	}
+	if len(rest.Partitions) == 0 {
+		complete(replica.FetchResult{}, nil)
+		return
+	}
+	send(rest, complete)
 }
 
 // timedOut completes the results of a marker's other partitions.
