@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"net"
+	"slices"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -16,7 +17,7 @@ const (
 	// flushSize is how many bytes of answers are collected for one write.
 	flushSize = 64 << 10
 	// keptBuffer is the largest write buffer that is kept for the next answers.
-	keptBuffer = 1 << 20
+	keptBuffer = 4 << 20
 )
 
 // connection is one client's connection. Three parties work on it: a goroutine
@@ -213,6 +214,7 @@ func (c *connection) collect(buffer []byte, a answer) (encoded []byte, last bool
 			return buffer, true
 		}
 		if a.response != nil {
+			buffer = slices.Grow(buffer, roomFor(a.response))
 			buffer = appendResponse(buffer, a.correlationID, a.response)
 		}
 		<-c.slots
@@ -225,6 +227,20 @@ func (c *connection) collect(buffer []byte, a answer) (encoded []byte, last bool
 			return buffer, false
 		}
 	}
+}
+
+// roomFor is about how many bytes a response takes, for the ones that can be
+// large.
+func roomFor(resp kmsg.Response) int {
+	size := 512
+	if fetched, ok := resp.(*kmsg.FetchResponse); ok {
+		for i := range fetched.Topics {
+			for j := range fetched.Topics[i].Partitions {
+				size += 128 + len(fetched.Topics[i].Partitions[j].RecordBatches)
+			}
+		}
+	}
+	return size
 }
 
 func (c *connection) send(buffer []byte) bool {
