@@ -74,7 +74,7 @@ func (f *fleet) unblocked(p *partition, t moment) moment {
 				if f.spare(p, r, o) {
 					free = min(free, f.shrunk(o).early)
 				}
-				if o.down.late <= t && t < free {
+				if o.down.late < t && t < free {
 					t, again = free, true
 				}
 			}

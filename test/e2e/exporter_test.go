@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/collector"
+	"github.com/lso-exporter/lso-exporter/metrics"
+	"github.com/lso-exporter/lso-exporter/simbroker"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/test/oracle"
+	"github.com/lso-exporter/lso-exporter/web"
+)
+
+// exporter is the exporter's packages put together as the command serve does,
+// but for the clock: it sweeps when it is told to.
+type exporter struct {
+	t       testing.TB
+	name    string
+	period  time.Duration
+	now     func() time.Time
+	runner  *collector.Runner
+	server  *httptest.Server
+	scrapes []oracle.Scrape
+}
+
+// observer is as in the command serve.
+type observer struct{ *metrics.Self }
+
+func (o observer) Collector(name collector.Collector, success bool, took time.Duration) {
+	o.Self.Collector(string(name), success, took)
+}
+
+func (o observer) Sweep(result collector.Result, took time.Duration) {
+	o.Self.Sweep(string(result), took)
+}
+
+// period is the time between two sweeps unless a test says otherwise.
+const period = 10 * time.Second
+
+// newExporter starts an exporter of a cluster.
+func newExporter(t testing.TB, name string, client collector.Client, now func() time.Time, options collector.Options, page metrics.Options) *exporter {
+	if options.Period == 0 {
+		options.Period = period
+	}
+	page.Now, options.Now = now, now
+	page.Fingerprint = "fingerprint"
+	page.Build = metrics.Build{Version: "v0", Revision: "r", GoVersion: "go"}
+	exposition := metrics.NewExposition(page)
+	options.Observer = observer{exposition.Self}
+	e := &exporter{t: t, name: name, period: options.Period, now: now, runner: collector.NewRunner(client, options)}
+	e.runner.Subscribe(exposition.Publish)
+	e.server = httptest.NewServer(web.NewHandler(web.Options{
+		Metrics: exposition, TelemetryPath: "/metrics", View: e.runner.View, Version: "v0", Now: now}))
+	t.Cleanup(e.server.Close)
+	return e
+}
+
+// sweep sweeps once and scrapes.
+func (e *exporter) sweep() string {
+	e.runner.Sweep(context.Background())
+	return e.scrape()
+}
+
+// scrape fetches the page, keeps it for the oracle, and returns it.
+func (e *exporter) scrape() string {
+	status, text := e.get("/metrics")
+	if status != http.StatusOK {
+		e.t.Errorf("GET /metrics: status %d: %s", status, text)
+	}
+	sc := oracle.Scrape{Exporter: e.name, At: e.now(), Period: e.period, Text: []byte(text)}
+	if view := e.runner.View(); view != nil {
+		sc.Start, sc.End = view.Started, view.Ended
+	}
+	e.scrapes = append(e.scrapes, sc)
+	return text
+}
+
+// get fetches a page.
+func (e *exporter) get(path string) (status int, body string) {
+	resp, err := http.Get(e.server.URL + path)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// judge has the oracle judge every scrape of the exporter.
+func (e *exporter) judge(acts []oracle.Act) {
+	e.t.Helper()
+	truth, err := oracle.Learn(acts)
+	if err != nil {
+		e.t.Error(err)
+		return
+	}
+	judge := oracle.NewJudge(truth)
+	shown := 0
+	for _, sc := range e.scrapes {
+		if sc.End.IsZero() {
+			continue
+		}
+		for _, v := range judge.Judge(sc) {
+			if shown++; shown <= 10 {
+				e.t.Errorf("oracle: %v", v)
+			}
+		}
+	}
+	if shown > 10 {
+		e.t.Errorf("oracle: %d violations more", shown-10)
+	}
+}
+
+// inProcess is a collector.Client of a simulated cluster in this process.
+type inProcess struct {
+	cluster *simbroker.Cluster
+	// before, if set, is called before each request.
+	before func()
+
+	mu     sync.Mutex
+	counts map[string]int // requests by API
+}
+
+// Seeds implements collector.Client.
+func (c *inProcess) Seeds() []int32 {
+	var ids []int32
+	for _, id := range c.cluster.Brokers() {
+		ids = append(ids, int32(id))
+	}
+	return ids
+}
+
+// Request implements collector.Client.
+func (c *inProcess) Request(ctx context.Context, broker int32, req kmsg.Request) (kmsg.Response, error) {
+	if c.before != nil {
+		c.before()
+	}
+	c.mu.Lock()
+	if c.counts == nil {
+		c.counts = map[string]int{}
+	}
+	c.counts[kmsg.NameForKey(req.Key())]++
+	c.mu.Unlock()
+	resp, err := c.cluster.RequestAs(ctx, "lso-exporter", kafka.BrokerID(broker), req)
+	if errors.Is(err, simbroker.ErrTimeout) {
+		err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+	}
+	return resp, err
+}

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/lso-exporter/lso-exporter/collector"
+	"github.com/lso-exporter/lso-exporter/metrics"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+	"github.com/lso-exporter/lso-exporter/test/kafka"
+	"github.com/lso-exporter/lso-exporter/test/litmus"
+	"github.com/lso-exporter/lso-exporter/test/witness"
+)
+
+// update rewrites the texts of testdata/both with what a real Kafka gave, and
+// those of testdata/simulated with what the simulator gave: to be reviewed as a
+// difference.
+var update = flag.Bool("update", false, "rewrite the texts with the outputs that were given")
+
+// texts are the scenario texts of a folder, by name.
+func texts(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.txt"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no texts in %s (%v)", folder, err)
+	}
+	all := map[string]string{}
+	for _, p := range paths {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[strings.TrimSuffix(filepath.Base(p), ".txt")] = string(b)
+	}
+	return all
+}
+
+// play plays a text on a stage and reports every output that differs.
+func play(t *testing.T, folder, text string, s *stage, cluster scenario.Cluster, opts scenario.Options, write bool) {
+	t.Helper()
+	story, err := scenario.Parse(s.name, text, s.verbs()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := story.Run(context.Background(), cluster, opts)
+	if errors.Is(err, scenario.ErrNotOffered) {
+		t.Skip("not run: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := result.Err(); err != nil {
+		t.Error(err)
+	}
+	if write {
+		if err := os.WriteFile(filepath.Join("testdata", folder, s.name+".txt"), []byte(story.Update(result)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every text gives its samples on the simulator, in process and under simulated
+// time.
+func TestOnSimulator(t *testing.T) {
+	for _, folder := range []string{"both", "simulated"} {
+		for name, text := range texts(t, folder) {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				properties := given(t, name, text)
+				w := newWorld(t, 3, properties)
+				s := &stage{name: name}
+				s.restart = func() *exporter {
+					e, _ := w.exporter(collector.Options{}, metrics.Options{})
+					return e
+				}
+				s.exporter = s.restart()
+				play(t, folder, text, s, w, scenario.Options{Given: w.properties}, *update && folder == "simulated")
+			})
+		}
+	}
+}
+
+// given are the properties that a text needs.
+func given(t *testing.T, name, text string) map[string]string {
+	t.Helper()
+	story, err := scenario.Parse(name, text, (&stage{name: name}).verbs()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	properties := map[string]string{}
+	for _, p := range story.Properties {
+		properties[p.Name] = p.Value
+	}
+	return properties
+}
+
+// The texts of testdata/both give the same samples on a real Kafka.
+func TestOnKafka(t *testing.T) {
+	version := kafka.Version(t)
+	cluster := kafka.StartFor(t, kafka.Config{Version: version, Brokers: 3, Properties: litmus.Properties()})
+	for name, text := range texts(t, "both") {
+		t.Run(name, func(t *testing.T) {
+			network, err := scenario.Dial(context.Background(), cluster.Bootstrap(), cluster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer network.Close()
+			client, err := collector.NewKafka(kgo.SeedBrokers(cluster.Bootstrap()...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			watched := witness.New(network.Brokers(), timing, network.Now())
+			s := &stage{name: name}
+			s.restart = func() *exporter {
+				e := newExporter(t, t.Name(), client, network.Now, collector.Options{}, metrics.Options{})
+				t.Cleanup(func() { e.judge(watched.Acts()) })
+				return e
+			}
+			s.exporter = s.restart()
+			play(t, "both", text, s, watched.Watch(network), scenario.Options{Given: litmus.Properties()}, *update)
+		})
+	}
+}

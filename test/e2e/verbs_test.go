@@ -1,0 +1,225 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+)
+
+// stage is where a scenario with an exporter is played.
+type stage struct {
+	name     string // of the scenario, which its topics and groups are named for
+	exporter *exporter
+	restart  func() *exporter
+	page     page
+}
+
+// verbs are the commands about the exporter:
+//
+//	sweep                        one sweep and one scrape; prints the sweep's result
+//	scrape                       one scrape more of the same view; prints how many of Kafka's samples it has
+//	restart                      ends the exporter and starts another one, which has no memory
+//	show METRIC [of…] [label=value…] [with=label,…] [round=N]
+//	                             the value in the last scrape, or "absent"; with= adds labels, round= rounds
+//	                             to multiples of N; the count of a histogram
+//	ready                        what /readyz says
+//
+// "of" are the symbols of a partition (T1-0), topic (T1) or group (G1).
+func (s *stage) verbs() []scenario.Verb {
+	plain := func(do func() string) func([]string) (scenario.Action, error) {
+		return func(words []string) (scenario.Action, error) {
+			if len(words) > 0 {
+				return nil, fmt.Errorf("too many words")
+			}
+			return func(context.Context, *scenario.Play) (string, error) { return do(), nil }, nil
+		}
+	}
+	return []scenario.Verb{
+		{Name: "sweep", Usage: "sweep", Parse: plain(s.sweep)},
+		{Name: "scrape", Usage: "scrape", Parse: plain(s.scrape)},
+		{Name: "restart", Usage: "restart", Parse: plain(func() string { s.exporter = s.restart(); return "" })},
+		{Name: "ready", Usage: "ready", Parse: plain(s.ready)},
+		{Name: "show", Usage: "show METRIC [of…] [label=value…] [with=label,…] [round=N]", Parse: s.show},
+	}
+}
+
+func (s *stage) sweep() string {
+	before := s.page
+	s.page = parsePage(s.exporter.sweep())
+	for _, result := range []string{"complete", "partial", "failed"} {
+		pick := selection{labels: map[string]string{"result": result}}
+		if s.page.sum("lso_exporter_sweeps_total", pick) > before.sum("lso_exporter_sweeps_total", pick) {
+			return result
+		}
+	}
+	return "none"
+}
+
+func (s *stage) scrape() string {
+	s.page = parsePage(s.exporter.scrape())
+	n := 0
+	for name, samples := range s.page {
+		if strings.HasPrefix(name, "kafka_") {
+			n += len(samples)
+		}
+	}
+	if n == 0 {
+		return "nothing of Kafka"
+	}
+	return "a view"
+}
+
+func (s *stage) ready() string {
+	status, body := s.exporter.get("/readyz")
+	return fmt.Sprintf("%d %s", status, strings.TrimSpace(body))
+}
+
+// selection is which samples of a metric to show, and how.
+type selection struct {
+	labels map[string]string
+	group  *regexp.Regexp // the symbol's names: a number may be added to it
+	with   []string
+	round  float64
+}
+
+var (
+	partitionSymbol = regexp.MustCompile(`^(T\d+)-(\d+)$`)
+	topicSymbol     = regexp.MustCompile(`^T\d+$`)
+	groupSymbol     = regexp.MustCompile(`^G\d+$`)
+	brokerLetter    = regexp.MustCompile(`^[A-Z]$`)
+)
+
+func (s *stage) show(words []string) (scenario.Action, error) {
+	if len(words) == 0 {
+		return nil, fmt.Errorf("no metric")
+	}
+	pick := selection{labels: map[string]string{}}
+	for _, w := range words[1:] {
+		if err := s.pick(&pick, w); err != nil {
+			return nil, err
+		}
+	}
+	return func(context.Context, *scenario.Play) (string, error) { return s.page.render(words[0], pick), nil }, nil
+}
+
+// pick takes one word of a show command into a selection.
+func (s *stage) pick(pick *selection, word string) error {
+	key, value, labelled := strings.Cut(word, "=")
+	switch {
+	case key == "with":
+		pick.with = strings.Split(value, ",")
+	case key == "round":
+		n, err := strconv.ParseFloat(value, 64)
+		pick.round = n
+		return err
+	case labelled && brokerLetter.MatchString(value):
+		pick.labels[key] = strconv.Itoa(int(value[0]-'A') + 1)
+	case labelled:
+		pick.labels[key] = value
+	case partitionSymbol.MatchString(word):
+		m := partitionSymbol.FindStringSubmatch(word)
+		pick.labels["topic"], pick.labels["partition"] = s.topic(m[1]), m[2]
+	case topicSymbol.MatchString(word):
+		pick.labels["topic"] = s.topic(word)
+	case groupSymbol.MatchString(word):
+		pick.group = regexp.MustCompile("^" + regexp.QuoteMeta(s.topic(word)) + `(-\d+)?$`)
+	default:
+		return fmt.Errorf("%s is neither a symbol nor label=value", word)
+	}
+	return nil
+}
+
+// topic is the real name of a topic or group, as package scenario makes it.
+func (s *stage) topic(symbol string) string { return s.name + "-" + strings.ToLower(symbol) }
+
+// page is a parsed scrape.
+type page map[string][]*dto.Metric
+
+func parsePage(text string) page {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		panic("a scrape does not parse: " + err.Error())
+	}
+	p := page{}
+	for name, f := range families {
+		p[name] = f.GetMetric()
+	}
+	return p
+}
+
+func (pick selection) matches(m *dto.Metric) bool {
+	have := labelsOf(m)
+	for k, v := range pick.labels {
+		if have[k] != v {
+			return false
+		}
+	}
+	return pick.group == nil || pick.group.MatchString(have["group"])
+}
+
+func labelsOf(m *dto.Metric) map[string]string {
+	out := map[string]string{}
+	for _, l := range m.GetLabel() {
+		out[l.GetName()] = l.GetValue()
+	}
+	return out
+}
+
+func valueOf(m *dto.Metric) float64 {
+	switch {
+	case m.Counter != nil:
+		return m.Counter.GetValue()
+	case m.Histogram != nil:
+		return float64(m.Histogram.GetSampleCount())
+	case m.Untyped != nil:
+		return m.Untyped.GetValue()
+	}
+	return m.Gauge.GetValue()
+}
+
+// sum adds up the samples of a selection.
+func (p page) sum(name string, pick selection) (sum float64) {
+	for _, m := range p[name] {
+		if pick.matches(m) {
+			sum += valueOf(m)
+		}
+	}
+	return sum
+}
+
+// render prints the samples of a selection, the values first.
+func (p page) render(name string, pick selection) string {
+	var out []string
+	for _, m := range p[name] {
+		if !pick.matches(m) {
+			continue
+		}
+		v := valueOf(m)
+		if pick.round > 0 {
+			v = math.Round(v/pick.round) * pick.round
+		}
+		text := strconv.FormatFloat(v, 'f', -1, 64)
+		have := labelsOf(m)
+		for _, k := range pick.with {
+			text += " " + k + "=" + have[k]
+		}
+		out = append(out, text)
+	}
+	if len(out) == 0 {
+		return "absent"
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"context"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/collector"
+	"github.com/lso-exporter/lso-exporter/metrics"
+	"github.com/lso-exporter/lso-exporter/simbroker"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+	"github.com/lso-exporter/lso-exporter/test/litmus"
+	"github.com/lso-exporter/lso-exporter/test/oracle"
+	"github.com/lso-exporter/lso-exporter/test/witness"
+)
+
+// timing is what the properties of the litmus tests, with which all clusters
+// here run, mean for the oracle.
+var timing = oracle.Timing{SessionTimeout: 4 * time.Second, HeartbeatInterval: 500 * time.Millisecond}
+
+// epoch is when simulated time begins.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// world is a simulated cluster under simulated time, whose clients are watched.
+type world struct {
+	t       testing.TB
+	sim     *simbroker.Cluster
+	witness *witness.Witness
+	scenario.Cluster
+	properties map[string]string // that the brokers were started with
+	exporters  int
+}
+
+// newWorld starts a simulated cluster.
+func newWorld(t testing.TB, brokers int, properties map[string]string) *world {
+	t.Helper()
+	all := litmus.Properties()
+	maps.Copy(all, properties)
+	sim, err := simbroker.Start(simbroker.Config{Brokers: brokers, Properties: all, Clock: simbroker.Simulated(epoch), Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := sim.Close(); err != nil {
+			t.Errorf("close the cluster: %v", err)
+		}
+	})
+	var ids []int32
+	for _, id := range sim.Brokers() {
+		ids = append(ids, int32(id))
+	}
+	w := &world{t: t, sim: sim, witness: witness.New(ids, timing, sim.Now()), properties: all}
+	w.Cluster = w.witness.Watch(simulated{sim})
+	return w
+}
+
+// exporter starts an exporter of the cluster, in process and one request after
+// the other.
+func (w *world) exporter(options collector.Options, page metrics.Options) (*exporter, *inProcess) {
+	w.t.Helper()
+	w.exporters++
+	client := &inProcess{cluster: w.sim}
+	options.Serial = true
+	e := newExporter(w.t, w.t.Name()+"/"+string(rune('0'+w.exporters)), client, w.sim.Now, options, page)
+	w.t.Cleanup(func() { e.judge(w.witness.Acts()) })
+	return e, client
+}
+
+// do sends a request to a broker and returns its answer.
+func do[R kmsg.Response](w *world, broker int32, req kmsg.Request) R {
+	w.t.Helper()
+	resp, err := w.Request(context.Background(), broker, "test", req)
+	if err != nil {
+		w.t.Fatalf("%s: %v", kmsg.NameForKey(req.Key()), err)
+	}
+	return resp.(R)
+}
+
+// wait lets time pass.
+func (w *world) wait(d time.Duration) { w.sim.Advance(d) }
+
+// simulated is a scenario.Cluster in process.
+type simulated struct{ *simbroker.Cluster }
+
+// Brokers implements scenario.Cluster.
+func (s simulated) Brokers() []int32 {
+	var ids []int32
+	for _, id := range s.Cluster.Brokers() {
+		ids = append(ids, int32(id))
+	}
+	return ids
+}
+
+// Request implements scenario.Cluster.
+func (s simulated) Request(ctx context.Context, broker int32, clientID string, req kmsg.Request) (kmsg.Response, error) {
+	return s.RequestAs(ctx, clientID, kafka.BrokerID(broker), req)
+}
+
+// Wait implements scenario.Cluster.
+func (s simulated) Wait(_ context.Context, d time.Duration) error {
+	s.Advance(d)
+	return nil
+}
+
+// The faults of scenario.Faults.
+
+func (s simulated) Pause(_ context.Context, broker int32) error {
+	return s.Cluster.Pause(kafka.BrokerID(broker))
+}
+
+func (s simulated) Resume(_ context.Context, broker int32) error {
+	return s.Cluster.Resume(kafka.BrokerID(broker))
+}
+
+func (s simulated) Kill(_ context.Context, broker int32) error {
+	return s.Cluster.Kill(kafka.BrokerID(broker))
+}
+
+func (s simulated) Stop(_ context.Context, broker int32) error {
+	return s.Cluster.Stop(kafka.BrokerID(broker))
+}
+
+func (s simulated) Start(_ context.Context, broker int32) error {
+	return s.Cluster.Start(kafka.BrokerID(broker))
+}
