@@ -123,11 +123,12 @@ func brokerSubject(id int32) string {
 }
 
 // fanOut calls f for each id, in parallel, and done with each result, one
-// after the other, on the calling goroutine. It returns when every call that
-// waitFor accepts has ended, or ctx is done; calls that have not ended by then
+// after the other, on the calling goroutine. It returns when every call has
+// ended, or ctx is done; calls for which patient says no are waited for only as
+// long as the others take, and grace beyond. Calls that have not ended by then
 // go on, and their results are dropped. Serially it calls f for one id after
 // the other.
-func fanOut[T any](ctx context.Context, serial bool, ids []int32, waitFor func(int32) bool, f func(int32) T, done func(int32, T)) {
+func fanOut[T any](ctx context.Context, serial bool, ids []int32, patient func(int32) bool, grace time.Duration, f func(int32) T, done func(int32, T)) {
 	if serial {
 		for _, id := range ids {
 			done(id, f(id))
@@ -139,33 +140,35 @@ func fanOut[T any](ctx context.Context, serial bool, ids []int32, waitFor func(i
 		value T
 	}
 	results := make(chan result, len(ids)) // never blocks a call that nobody waits for
-	waiting := 0
+	awaited := 0
 	for _, id := range ids {
-		if waitFor(id) {
-			waiting++
+		if patient(id) {
+			awaited++
 		}
 		go func() { results <- result{id, f(id)} }()
 	}
-	for waiting > 0 {
+	var over <-chan time.Time
+	for left := len(ids); left > 0; {
+		if awaited == 0 && over == nil {
+			over = time.After(grace)
+		}
 		select {
 		case r := <-results:
-			if waitFor(r.id) {
-				waiting--
+			left--
+			if patient(r.id) {
+				awaited--
 			}
 			done(r.id, r.value)
+		case <-over:
+			return
 		case <-ctx.Done():
-			waiting = 0
-		}
-	}
-	for {
-		select {
-		case r := <-results:
-			done(r.id, r.value)
-		default:
 			return
 		}
 	}
 }
+
+// always is patience with every broker.
+func always(int32) bool { return true }
 
 // elapsed is the time since t by the sweep's clock.
 func (w *sweep) elapsed(t time.Time) time.Duration { return w.options.Now().Sub(t) }

@@ -35,7 +35,7 @@ func (w *sweep) readMovedGroups(ctx context.Context, moved []string, unlisted ma
 		return
 	}
 	coordinators := w.findCoordinators(ctx, open)
-	fanOut(ctx, w.options.Serial, slices.Sorted(maps.Keys(coordinators)), func(int32) bool { return true },
+	fanOut(ctx, w.options.Serial, slices.Sorted(maps.Keys(coordinators)), always, 0,
 		func(id int32) *stepOne {
 			r := &stepOne{line: &line{sweep: w, id: id}, groups: coordinators[id], misses: newMisses()}
 			w.fetchCommits(ctx, r)
@@ -110,7 +110,7 @@ func (w *sweep) mergeMovedGroups(open map[string]lag.Group, id int32, r *stepOne
 // forget drops a group of an earlier sweep that does not exist any more.
 func (w *sweep) forget(open map[string]lag.Group, name string) {
 	delete(open, name)
-	delete(w.known, name)
+	w.forgotten = append(w.forgotten, name)
 }
 
 // sortGroups brings the groups in order, each once. If two brokers list a
@@ -138,9 +138,13 @@ func (w *sweep) findGroup(name string) (int, bool) {
 
 // rememberGroups notes the groups of this sweep for the next one.
 func (w *sweep) rememberGroups() {
+	next := maps.Clone(w.known)
+	for _, name := range w.forgotten {
+		delete(next, name)
+	}
 	for i := range w.groups {
 		g := &w.groups[i]
-		k := w.known[g.Name]
+		k := next[g.Name]
 		k.groupType, k.protocolType, k.coordinator = g.Type, g.ProtocolType, int32(g.Coordinator)
 		if n, ok := g.Members.Get(); ok {
 			k.members = n
@@ -151,6 +155,7 @@ func (w *sweep) rememberGroups() {
 				k.commits += len(t.Partitions)
 			}
 		}
-		w.known[g.Name] = k
+		next[g.Name] = k
 	}
+	w.remembered = next
 }

@@ -95,7 +95,7 @@ func (w *sweep) readPlans(ctx context.Context, plans map[int32]*plan) {
 	}
 	slices.Sort(leaders)
 	ended := make(map[int32]bool)
-	fanOut(ctx, w.options.Serial, leaders, func(int32) bool { return true },
+	fanOut(ctx, w.options.Serial, leaders, always, 0,
 		func(id int32) *leaderAnswers { return w.askLeader(ctx, id, plans[id].chunks, steps[id]) },
 		func(id int32, r *leaderAnswers) {
 			ended[id] = true

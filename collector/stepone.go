@@ -18,6 +18,11 @@ type stepOne struct {
 	starts []answered // one for each chunk of the plan; without answer where there was none
 }
 
+// graceShare is the part of Options.BrokerTimeout, one in so many, for which a
+// suspended broker is waited for when the others are done: long enough for one
+// that is back, too short to make a sweep late.
+const graceShare = 20
+
 // readStepOne reads commits and log starts. It ends when every broker that is
 // not suspended has answered or failed, and at the latest after half of the
 // sweep's deadline: what is not there by then is left out, as a commit that is
@@ -45,7 +50,7 @@ func (w *sweep) readStepOne(ctx context.Context) {
 	unlisted := make(map[int32]bool)
 	ended := make(map[int32]bool)
 	w.pending.Add(len(ids))
-	fanOut(limited, w.options.Serial, ids, func(id int32) bool { return !suspended[id] },
+	fanOut(limited, w.options.Serial, ids, func(id int32) bool { return !suspended[id] }, w.options.BrokerTimeout/graceShare,
 		func(id int32) *stepOne {
 			defer w.pending.Done()
 			return w.askStepOne(limited, id, suspended[id])

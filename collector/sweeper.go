@@ -44,16 +44,16 @@ import (
 //
 // A broker that hangs delays one sweep by at most Options.BrokerTimeout, the
 // one that finds out; that sweep sends it nothing more. From then on it is
-// suspended: each sweep sends it one request, which nobody waits for. If it
-// answers before the others are done with step 1 it takes part in the sweep as
-// if nothing had been; if it answers later, in the next one.
+// suspended: each sweep sends it one request. If it is done with step 1 when
+// the others are, or a moment later (a twentieth of BrokerTimeout), it takes
+// part in the sweep as if nothing had been; if it answers later, in the next.
 type Sweeper struct {
 	client  Client
 	options Options
 
-	layout *layout
-	asked  int32 // the broker that answered the last Metadata request
-	known  map[string]knownGroup
+	last       *layout               // of the last Metadata answer
+	asked      int32                 // the broker that gave it
+	remembered map[string]knownGroup // the groups of the sweeps before; replaced, never changed
 
 	// deaf are the brokers that answer a request for the log end with
 	// something else; see markDeaf.
@@ -73,17 +73,19 @@ func NewSweeper(client Client, options Options) *Sweeper {
 		panic("collector: " + err.Error())
 	}
 	return &Sweeper{
-		client:    client,
-		options:   options.withDefaults(),
-		asked:     -1,
-		known:     make(map[string]knownGroup),
-		deaf:      make(map[int32]bool),
-		suspended: make(map[int32]bool),
-		probing:   make(map[int32]bool),
+		client:     client,
+		options:    options.withDefaults(),
+		asked:      -1,
+		remembered: make(map[string]knownGroup),
+		deaf:       make(map[int32]bool),
+		suspended:  make(map[int32]bool),
+		probing:    make(map[int32]bool),
 	}
 }
 
-// sweep is one sweep under way.
+// sweep is one sweep under way. Its fields belong to the goroutine that sweeps;
+// requests that outlive their part of the sweep read only layout, known and
+// the options, which do not change under them.
 type sweep struct {
 	*Sweeper
 	outlive context.Context // ends with the process, not with the sweep
@@ -91,12 +93,16 @@ type sweep struct {
 	started time.Time
 	misses  misses
 
+	layout *layout
+	known  map[string]knownGroup // as the sweep before left it
+
 	brokers    []int32        // those that Metadata lists, by id
 	down       map[int32]bool // not asked any more in this sweep
 	justFailed map[int32]bool // those of them that answered in the sweep before
 	partitions []lag.Partition
 	errors     map[int]int16 // by place: the first error of a partition
 	groups     []lag.Group
+	forgotten  []string // groups of earlier sweeps that do not exist any more
 }
 
 // Sweep reads one sample. It returns when everything is read, or has failed,
@@ -104,7 +110,7 @@ type sweep struct {
 // nothing could be read gives a sample that says why.
 func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	w := &sweep{
-		Sweeper: s, outlive: ctx, started: s.options.Now(),
+		Sweeper: s, outlive: ctx, started: s.options.Now(), layout: s.last, known: s.remembered,
 		misses: newMisses(), down: make(map[int32]bool), justFailed: make(map[int32]bool), errors: make(map[int]int16),
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.Deadline)
@@ -129,8 +135,8 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	}
 	return lag.Sample{
 		Started: w.started, Ended: s.options.Now(),
-		Cluster: lag.Known(s.layout.cluster),
-		Topics:  s.layout.topicsOf(w.partitions),
+		Cluster: lag.Known(w.layout.cluster),
+		Topics:  w.layout.topicsOf(w.partitions),
 		Groups:  w.groups,
 		Missed:  w.misses.list(),
 	}
@@ -165,13 +171,13 @@ func (w *sweep) readMetadata(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.setLayout(newLayout(resp, w.Sweeper.layout))
+	w.setLayout(newLayout(resp, w.last))
 	return nil
 }
 
 // setLayout takes over the first layout of the sweep.
 func (w *sweep) setLayout(l *layout) {
-	w.layout = l
+	w.layout, w.last = l, l
 	w.partitions = l.partitions
 	w.brokers = w.brokers[:0]
 	for _, b := range l.cluster.Brokers {

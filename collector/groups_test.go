@@ -1,0 +1,278 @@
+package collector
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/lag"
+)
+
+// showGroup renders what a sample says of a group.
+func showGroup(g *lag.Group) string {
+	if g == nil {
+		return "none"
+	}
+	text := fmt.Sprintf("%s/%s %s at %d", g.Type, g.ProtocolType, g.State, g.Coordinator)
+	if n, ok := g.Members.Get(); ok {
+		text += fmt.Sprintf(", %d members", n)
+	}
+	if topics, ok := g.AssignedTopics.Get(); ok {
+		text += fmt.Sprintf(", assigned %v", topics)
+	}
+	if !g.CommitsRead {
+		return text
+	}
+	text += ", commits"
+	for _, t := range g.Commits {
+		for _, c := range t.Partitions {
+			offset, ok := c.Offset.Get()
+			text += fmt.Sprintf(" %s-%d@%d", t.Topic, c.Partition, offset)
+			if !ok {
+				text += "?"
+			}
+		}
+	}
+	return text
+}
+
+func TestGroups(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		build  func(*fake)
+		want   string
+		missed string
+	}{
+		{"F11: a classic group", func(f *fake) {
+			g := f.group("g", 1).commit("orders", 0, 3)
+			g.assigned = []string{"orders"}
+		}, "classic/consumer Stable at 1, 1 members, assigned [orders], commits orders-0@3", "[]"},
+		{"F11: a KIP-848 group", func(f *fake) {
+			g := f.group("g", 2).commit("orders", 0, 3)
+			g.groupType, g.members, g.assigned = "consumer", 7, []string{"payments", "orders"}
+		}, "consumer/consumer Stable at 2, 7 members, assigned [orders payments], commits orders-0@3", "[]"},
+		{"a broker before ListGroups v5 tells no type", func(f *fake) {
+			f.group("g", 1).groupType = ""
+		}, "/consumer Stable at 1, 1 members, assigned [], commits", "[]"},
+		{"a share group has no commits", func(f *fake) {
+			g := f.group("g", 1)
+			g.groupType, g.protocol = "share", "share"
+		}, "share/share Stable at 1", "[]"},
+		{"a streams group has commits", func(f *fake) {
+			g := f.group("g", 1).commit("orders", 1, 4)
+			g.groupType, g.protocol = "streams", "streams"
+		}, "streams/streams Stable at 1, commits orders-1@4", "[]"},
+		{"a group that only commits", func(f *fake) {
+			g := f.group("g", 1).commit("orders", 1, 4)
+			g.protocol, g.state, g.members = "", "Empty", 0
+		}, "classic/ Empty at 1, 0 members, assigned [], commits orders-1@4", "[]"},
+		{"Connect assigns connectors, not partitions", func(f *fake) {
+			g := f.group("g", 1)
+			g.protocol, g.assigned = "connect", []string{"orders"}
+		}, "classic/connect Stable at 1, 1 members, assigned [], commits", "[]"},
+		{"no assignment is known in a rebalance", func(f *fake) {
+			f.group("g", 1).state = "PreparingRebalance"
+		}, "classic/consumer PreparingRebalance at 1, 1 members, commits", "[]"},
+		{"F12: a commit for a partition that does not exist comes along", func(f *fake) {
+			f.group("g", 1).commit("orders", 72, 500).commit("orders", 1, 4)
+		}, "classic/consumer Stable at 1, 1 members, assigned [], commits orders-1@4 orders-72@500", "[]"},
+		{"F09: an offset below 0 is no commit", func(f *fake) {
+			f.group("g", 1).commit("orders", 0, -1).commit("orders", 1, 4)
+		}, "classic/consumer Stable at 1, 1 members, assigned [], commits orders-1@4", "[]"},
+		{"F25: odd names", func(f *fake) {
+			f.group("a:\"\\\n", 1)
+			f.group("g", 2)
+			f.group("", 1)
+		}, "classic/consumer Stable at 2, 1 members, assigned [], commits", "[]"},
+		{"not authorized", func(f *fake) {
+			f.group("g", 1).errorCode = 30
+		}, "classic/consumer Stable at 1, 1 members, assigned []", "[group g: unauthorized 1]"},
+		{"its coordinator is loading", func(f *fake) {
+			f.group("g", 1).errorCode = 14
+		}, "classic/consumer Stable at 1, 1 members, assigned []", "[group g: no_coordinator 1]"},
+		{"deleted since it was listed", func(f *fake) {
+			f.group("g", 1).errorCode = 69
+		}, "none", "[]"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			f := newFake(2)
+			f.topic("orders", 2)
+			c.build(f)
+			sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+			if got := showGroup(groupNamed(sample, "g")); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			if got := missed(sample); got != c.missed {
+				t.Errorf("missed %s, want %s", got, c.missed)
+			}
+			if !slices.IsSortedFunc(sample.Groups, func(a, b lag.Group) int { return slices.Compare([]byte(a.Name), []byte(b.Name)) }) {
+				t.Errorf("groups are not in order")
+			}
+		})
+	}
+}
+
+func TestPartitionErrorInCommitsIsNoCommit(t *testing.T) {
+	f := newFake(1)
+	f.topic("orders", 2)
+	f.group("g", 1)
+	f.before = func(_ int32, req kmsg.Request) (kmsg.Response, error) {
+		if req.Key() != kmsg.OffsetFetch.Int16() {
+			return nil, nil
+		}
+		resp := kmsg.NewPtrOffsetFetchResponse()
+		resp.Version = req.GetVersion()
+		resp.Groups = []kmsg.OffsetFetchResponseGroup{{Group: "g", Topics: []kmsg.OffsetFetchResponseGroupTopic{{
+			Topic: "orders", Partitions: []kmsg.OffsetFetchResponseGroupTopicPartition{{Partition: 1, Offset: -1, ErrorCode: 29}, {Partition: 0, Offset: 3}},
+		}}}}
+		return resp, nil
+	}
+	sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+	if got, want := showGroup(groupNamed(sample, "g")), "classic/consumer Stable at 1, 1 members, assigned [], commits orders-0@3 orders-1@0?"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := missed(sample), "[group g: unauthorized 1]"; got != want {
+		t.Errorf("missed %s, want %s", got, want)
+	}
+}
+
+func TestGroupMovesInTheSweep(t *testing.T) {
+	f := newFake(2)
+	f.topic("orders", 1)
+	g := f.group("g", 1).commit("orders", 0, 3)
+	f.before = func(_ int32, req kmsg.Request) (kmsg.Response, error) {
+		if req.Key() == kmsg.OffsetFetch.Int16() {
+			g.coordinator, g.hidden = 2, true // after it was listed and described at 1
+		}
+		return nil, nil
+	}
+	sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+	if got, want := showGroup(groupNamed(sample, "g")), "classic/consumer Stable at 2, 1 members, assigned [], commits orders-0@3"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if len(sample.Missed) > 0 {
+		t.Errorf("missed %s", missed(sample))
+	}
+	calls := f.take()
+	if n := count(calls)["FindCoordinator"]; n != 1 {
+		t.Errorf("%d FindCoordinator requests, want 1", n)
+	}
+	read := slices.IndexFunc(calls, func(c call) bool { return c.name == "high watermark" })
+	fetched := slices.IndexFunc(calls, func(c call) bool { return c == call{2, "OffsetFetch"} })
+	if fetched < 0 || read < fetched {
+		t.Errorf("the commits were not read before the high watermark:\n%s", names(calls))
+	}
+}
+
+// TestGroupThatNobodyLists is a coordinator's failover: for a moment every
+// broker answers without an error, and none lists the group.
+func TestGroupThatNobodyLists(t *testing.T) {
+	f := newFake(2)
+	f.topic("orders", 1)
+	g := f.group("g", 1).commit("orders", 0, 3)
+	s := NewSweeper(f, Options{Serial: true})
+	s.Sweep(t.Context())
+
+	g.hidden, g.coordinator = true, 2
+	for _, c := range []struct {
+		reason    string
+		errorCode int16
+		want      string
+		missed    string
+	}{
+		{"the new coordinator loads", 14, "none", "[group g: no_coordinator 1]"},
+		{"the new coordinator knows it", 0, "classic/consumer  at 2, commits orders-0@3", "[]"},
+	} {
+		g.errorCode = c.errorCode
+		sample := s.Sweep(t.Context())
+		if got := showGroup(groupNamed(sample, "g")); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
+		}
+		if got := missed(sample); got != c.missed {
+			t.Errorf("%s: missed %s, want %s", c.reason, got, c.missed)
+		}
+	}
+
+	g.hidden = false
+	if got, want := showGroup(groupNamed(s.Sweep(t.Context()), "g")), "classic/consumer Stable at 2, 1 members, assigned [], commits orders-0@3"; got != want {
+		t.Errorf("listed again: got %s, want %s", got, want)
+	}
+}
+
+// TestDeletedGroup is F14 a: gone at the next sweep, and asked about once.
+func TestDeletedGroup(t *testing.T) {
+	f := newFake(2)
+	f.topic("orders", 1)
+	f.group("g", 2).commit("orders", 0, 3)
+	f.group("other", 1)
+	s := NewSweeper(f, Options{Serial: true})
+	s.Sweep(t.Context())
+	f.groups = f.groups[1:]
+	f.take()
+	for i, want := range []int{1, 0} {
+		sample := s.Sweep(t.Context())
+		if got := showGroup(groupNamed(sample, "g")); got != "none" || len(sample.Missed) > 0 {
+			t.Errorf("sweep %d: got %s, missed %s", i, got, missed(sample))
+		}
+		if got := count(f.take())["FindCoordinator"]; got != want {
+			t.Errorf("sweep %d: %d FindCoordinator requests, want %d", i, got, want)
+		}
+	}
+}
+
+// TestGroupListedTwice is a broker that does not know yet that it is not the
+// coordinator any more.
+func TestGroupListedTwice(t *testing.T) {
+	for _, stale := range []int32{1, 2} {
+		f := newFake(2)
+		f.topic("orders", 1)
+		f.group("g", 3-stale).commit("orders", 0, 3)
+		f.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {
+			if broker != stale || req.Key() != kmsg.ListGroups.Int16() {
+				return nil, nil
+			}
+			resp := kmsg.NewPtrListGroupsResponse()
+			resp.Version = req.GetVersion()
+			resp.Groups = []kmsg.ListGroupsResponseGroup{{Group: "g", ProtocolType: "consumer", GroupState: "Stable", GroupType: "classic"}}
+			return resp, nil
+		}
+		sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+		if len(sample.Groups) != 1 || sample.Groups[0].Coordinator != lag.BrokerID(3-stale) || !sample.Groups[0].CommitsRead {
+			t.Errorf("broker %d is stale: groups %+v", stale, sample.Groups)
+		}
+	}
+}
+
+// TestGroupSplitsFollowWhatWasSeen: the number of commits and members of the
+// last sweep decides how many groups a request asks for.
+func TestGroupSplitsFollowWhatWasSeen(t *testing.T) {
+	f := newFake(1)
+	topic := f.topic("orders", 30_000)
+	for i := range 4 {
+		g := f.group(fmt.Sprint("g", i), 1)
+		g.members = 15_000
+		for n := range topic.partitions {
+			g.commit("orders", int32(n), 3)
+		}
+	}
+	s := NewSweeper(f, Options{Serial: true})
+	s.Sweep(t.Context())
+	f.take()
+	sample := s.Sweep(t.Context())
+	got := count(f.take())
+	want := map[string]int{
+		"Metadata": 1, "ListGroups": 1, "DescribeGroups": 4, "OffsetFetch": 2,
+		"log start offset": 1, "high watermark": 1, "last stable offset": 1, "log end offset": 1,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("requests %v, want %v", got, want)
+	}
+	for i := range sample.Groups {
+		if g := &sample.Groups[i]; !g.CommitsRead || g.Members != lag.Known(15_000) {
+			t.Errorf("group %s was not read whole", g.Name)
+		}
+	}
+}

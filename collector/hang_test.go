@@ -1,0 +1,262 @@
+package collector
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// hanging returns a cluster of three brokers, 3 partitions and a group at each,
+// whose answers take a millisecond, and a sweeper that has swept it once.
+func hanging(t *testing.T) (*fake, *Sweeper) {
+	f := newFake(3)
+	f.latency = time.Millisecond
+	f.topic("orders", 3)
+	for id := range int32(3) {
+		f.group(fmt.Sprint("g", id+1), id+1).commit("orders", id, 3)
+	}
+	s := NewSweeper(f, Options{})
+	if sample := s.Sweep(t.Context()); len(sample.Missed) > 0 {
+		t.Fatalf("missed %s before anything hangs", missed(sample))
+	}
+	f.take()
+	return f, s
+}
+
+// TestHangingBrokerDelaysOneSweepOnce: the sweep that finds out is late by the
+// broker's timeout, the ones after it by a moment; the other brokers' partitions
+// and groups are there in all of them.
+func TestHangingBrokerDelaysOneSweepOnce(t *testing.T) {
+	for broker := int32(1); broker <= 3; broker++ {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			f, s := hanging(t)
+			f.set(func() { f.hung[broker] = true })
+			for i, c := range []struct {
+				longest time.Duration
+				kind    string
+			}{{time.Second + 70*time.Millisecond, "timeout"}, {70 * time.Millisecond, "suspended"}, {70 * time.Millisecond, "suspended"}} {
+				begun := time.Now()
+				sample := s.Sweep(ctx)
+				if took := time.Since(begun); took > c.longest {
+					t.Errorf("broker %d, sweep %d: took %v, want at most %v", broker, i, took, c.longest)
+				}
+				if got, want := missed(sample), fmt.Sprintf("[broker %d: %s 1]", broker, c.kind); got != want {
+					t.Errorf("broker %d, sweep %d: missed %s, want %s", broker, i, got, want)
+				}
+				for id := range int32(3) {
+					g := groupNamed(sample, fmt.Sprint("g", id+1))
+					p := offsets(partition(t, sample, "orders", int(id)))
+					if id+1 == broker {
+						if p != "- - - -" || g != nil {
+							t.Errorf("broker %d, sweep %d: got %s and %s of the broker that hangs", broker, i, p, showGroup(g))
+						}
+					} else if p != "0 5 7 9" || g == nil || !g.CommitsRead {
+						t.Errorf("broker %d, sweep %d: got %s and %s of broker %d", broker, i, p, showGroup(g), id+1)
+					}
+				}
+				time.Sleep(10*time.Second - time.Since(begun))
+			}
+			cancel()
+			s.wait()
+		})
+	}
+}
+
+// TestHangingBrokerIsAskedOnceASweep: one request finds out whether it is back.
+func TestHangingBrokerIsAskedOnceASweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		f, s := hanging(t)
+		f.set(func() { f.hung[2] = true })
+		for i := range 4 {
+			f.take()
+			s.Sweep(ctx)
+			n := 0
+			for _, c := range f.take() {
+				if c.broker == 2 {
+					n++
+				}
+			}
+			if n != 1 {
+				t.Errorf("sweep %d: %d requests to the broker that hangs, want 1", i, n)
+			}
+			time.Sleep(10 * time.Second)
+		}
+		cancel()
+		s.wait()
+	})
+}
+
+// TestBrokerThatAnswersAgain: it takes part in the next sweep, or in the one
+// after it if its first answer comes after the others were done.
+func TestBrokerThatAnswersAgain(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		slow   time.Duration // of the first answer
+		want   []string
+	}{
+		{"as quickly as the others", 0, []string{"[]", "[]"}},
+		{"more slowly than the others", 300 * time.Millisecond, []string{"[broker 2: suspended 1]", "[]"}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				f, s := hanging(t)
+				f.set(func() { f.hung[2] = true })
+				s.Sweep(ctx)
+				time.Sleep(9 * time.Second)
+				f.set(func() {
+					f.hung[2] = false
+					f.before = func(broker int32, _ kmsg.Request) (kmsg.Response, error) {
+						if broker == 2 {
+							time.Sleep(c.slow)
+						}
+						return nil, nil
+					}
+				})
+				for i, want := range c.want {
+					sample := s.Sweep(ctx)
+					if got := missed(sample); got != want {
+						t.Errorf("sweep %d: missed %s, want %s", i, got, want)
+					}
+					time.Sleep(9 * time.Second)
+				}
+				cancel()
+				s.wait()
+			})
+		})
+	}
+}
+
+// TestDeadBrokerCostsItsOwnSamples: a refused connection costs no time at all.
+func TestDeadBrokerCostsItsOwnSamples(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, s := hanging(t)
+		f.set(func() { f.dead[1] = true }) // the one that answers Metadata, too
+		for i := range 3 {
+			begun := time.Now()
+			sample := s.Sweep(t.Context())
+			if took := time.Since(begun); took > 20*time.Millisecond {
+				t.Errorf("sweep %d took %v", i, took)
+			}
+			if got, want := missed(sample), "[broker 1: unreachable 1]"; got != want {
+				t.Errorf("sweep %d: missed %s, want %s", i, got, want)
+			}
+			if got := offsets(partition(t, sample, "orders", 1)); got != "0 5 7 9" {
+				t.Errorf("sweep %d: offsets %s of a broker beside it", i, got)
+			}
+		}
+		f.set(func() { f.dead[1] = false })
+		if sample := s.Sweep(t.Context()); len(sample.Missed) > 0 {
+			t.Errorf("missed %s after it came back", missed(sample))
+		}
+		s.wait()
+	})
+}
+
+// TestBrokerDiesInTheSweep: its partitions are read at the new leaders that
+// Metadata names, within the same sweep.
+func TestBrokerDiesInTheSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, s := hanging(t)
+		f.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {
+			r, ok := req.(*kmsg.ListOffsetsRequest)
+			if !ok || broker != 2 || stepOf(r) != lastStable {
+				return nil, nil
+			}
+			f.set(func() {
+				f.dead[2] = true
+				p := f.topics[0].partitions[1]
+				p.leader, p.epoch, p.hwm, p.leo = 3, 1, 8, 10
+			})
+			return nil, errRefused
+		}
+		sample := s.Sweep(t.Context())
+		if got, want := offsets(partition(t, sample, "orders", 1)), "0 5 8 10"; got != want {
+			t.Errorf("offsets %s, want %s", got, want)
+		}
+		if got, want := missed(sample), "[broker 2: unreachable 1]"; got != want {
+			t.Errorf("missed %s, want %s", got, want)
+		}
+		s.wait()
+	})
+}
+
+// TestSlowBrokerIsCutAtHalfTheDeadline: one that answers each request just in
+// time does not hold up the others for longer, and keeps its partitions.
+func TestSlowBrokerIsCutAtHalfTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, s := hanging(t)
+		f.set(func() {
+			f.group("n1", 2).groupType = "consumer"
+			f.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {
+				if broker == 2 && req.Key() != kmsg.Metadata.Int16() {
+					time.Sleep(950 * time.Millisecond)
+				}
+				return nil, nil
+			}
+		})
+		sample := s.Sweep(t.Context())
+		if got, want := missed(sample), "[broker 2: deadline 1]"; got != want {
+			t.Errorf("missed %s, want %s", got, want)
+		}
+		if g := groupNamed(sample, "g2"); g != nil {
+			t.Errorf("group %s of the slow broker was not left out", showGroup(g))
+		}
+		if got, want := offsets(partition(t, sample, "orders", 1)), "- 5 7 9"; got != want {
+			t.Errorf("offsets %s of the slow broker, want %s", got, want)
+		}
+		if got := offsets(partition(t, sample, "orders", 0)); got != "0 5 7 9" {
+			t.Errorf("offsets %s of a broker beside it", got)
+		}
+		if took := partition(t, sample, "orders", 0).HighWatermark.Within.Sent.Sub(sample.Started); took > 3760*time.Millisecond {
+			t.Errorf("the others went on after %v", took)
+		}
+		s.wait()
+	})
+}
+
+// TestDeadlineEndsASweep: with every broker slow, a sweep still ends.
+func TestDeadlineEndsASweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(3)
+		f.topic("orders", 3)
+		f.group("g", 1)
+		f.latency = 900 * time.Millisecond
+		s := NewSweeper(f, Options{Period: 4 * time.Second, BrokerTimeout: time.Second})
+		begun := time.Now()
+		sample := s.Sweep(t.Context())
+		if took := time.Since(begun); took > 3*time.Second {
+			t.Errorf("took %v, beyond the deadline", took)
+		}
+		if len(sample.Missed) == 0 || !sample.Cluster.IsKnown() {
+			t.Errorf("missed %s, cluster %v", missed(sample), sample.Cluster)
+		}
+		s.wait()
+	})
+}
+
+// TestHangingSeed: the first sweep asks the seeds one after the other.
+func TestHangingSeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		f := newFake(2)
+		f.topic("orders", 2)
+		f.hung[1] = true
+		s := NewSweeper(f, Options{})
+		sample := s.Sweep(ctx)
+		if got, want := missed(sample), "[bootstrap broker: timeout 1 broker 1: timeout 1]"; got != want {
+			t.Errorf("missed %s, want %s", got, want)
+		}
+		if got := offsets(partition(t, sample, "orders", 1)); got != "0 5 7 9" {
+			t.Errorf("offsets %s of the broker that answers", got)
+		}
+		cancel()
+		s.wait()
+	})
+}
