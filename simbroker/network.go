@@ -42,23 +42,24 @@ func (n *network) send(to *port, f func()) {
 // call takes a request to another node: serve runs there, and must give its
 // answer to reply, once, now or later; what reply is given runs here. Instead,
 // lost runs here when the other node is dead or dies, and after timeout (0 for
-// none) with nothing heard.
+// none) with nothing heard. If this node dies meanwhile, nothing does.
 func (n *network) call(from, to *port, timeout time.Duration, serve func(reply func(func())), lost func(error)) {
-	settled := false
 	var timer *clock.Timer
-	settle := func(f func()) func() {
-		return from.host.Bind(func() {
-			if !settled {
-				settled = true
-				timer.Stop()
-				f()
-			}
-		})
+	settled := false
+	settle := func(f func()) {
+		if !settled {
+			settled = true
+			timer.Stop()
+			f()
+		}
 	}
+	// Bound now: an answer finds the life that asked for it, or nobody.
+	var answer func()
+	answered := from.host.Bind(func() { settle(answer) })
+	gone := from.host.Bind(func() { settle(func() { lost(kafka.ErrBrokerNotAvailable) }) })
 	if timeout > 0 {
-		timer = from.host.After(timeout, settle(func() { lost(kafka.ErrRequestTimedOut) }))
+		timer = from.host.After(timeout, func() { settle(func() { lost(kafka.ErrRequestTimedOut) }) })
 	}
-	gone := settle(func() { lost(kafka.ErrBrokerNotAvailable) })
 	n.loop.After(n.latency, func() {
 		if !to.alive {
 			n.loop.After(n.latency, gone)
@@ -68,9 +69,10 @@ func (n *network) call(from, to *port, timeout time.Duration, serve func(reply f
 		id := to.asked
 		to.waiting[id] = func() { n.loop.After(n.latency, gone) }
 		to.host.Run(func() {
-			serve(func(answer func()) {
+			serve(func(f func()) {
 				delete(to.waiting, id)
-				n.loop.After(n.latency, settle(answer))
+				answer = f
+				n.loop.After(n.latency, answered)
 			})
 		})
 	})
@@ -90,10 +92,11 @@ func (p *port) die() {
 // link is a broker's way to the controller, which never fails.
 func (n *network) link(from *port, c *controller.Controller) controller.Link {
 	return func(request func(*controller.Controller) func()) {
-		answer := from.host.Bind
+		var reply func()
+		answered := from.host.Bind(func() { reply() })
 		n.loop.After(n.latency, func() {
-			if reply := request(c); reply != nil {
-				n.loop.After(n.latency, answer(reply))
+			if reply = request(c); reply != nil {
+				n.loop.After(n.latency, answered)
 			}
 		})
 	}
