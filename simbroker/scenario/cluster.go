@@ -13,8 +13,9 @@ type Cluster interface {
 	// Brokers lists the node ids in ascending order: A, B, C, … of the texts.
 	Brokers() []int32
 	// Request sends one request to a broker, in the version that is set in it,
-	// under a client id, and waits for the answer. It must neither retry nor
-	// change the request. The error says that there was no answer.
+	// under a client id, and waits for the answer, for as long as a patient
+	// client would. It must neither retry nor change the request. The error says
+	// that there was no answer.
 	Request(ctx context.Context, broker int32, clientID string, req kmsg.Request) (kmsg.Response, error)
 	// Now is the time by which deadlines are measured and records are stamped.
 	Now() time.Time

@@ -95,6 +95,9 @@ func (n *Network) Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// answerWithin is how long a Network waits for an answer.
+const answerWithin = 10 * time.Second
+
 // Request implements Cluster. A connection that the broker had closed
 // beforehand is replaced; after an error it is not used again.
 func (n *Network) Request(ctx context.Context, broker int32, client string, req kmsg.Request) (kmsg.Response, error) {
@@ -102,6 +105,8 @@ func (n *Network) Request(ctx context.Context, broker int32, client string, req 
 	if !known {
 		return nil, fmt.Errorf("no broker %d", broker)
 	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
 	key := connKey{broker, client}
 	c := n.conns[key]
 	if c == nil || c.stale() {

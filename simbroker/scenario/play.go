@@ -100,9 +100,6 @@ const clientID = "scenario"
 // adminClientID may write to internal topics, as Kafka allows by this very name.
 const adminClientID = "__admin_client"
 
-// answerWithin is how long a request may take on the cluster's clock.
-const answerWithin = 10 * time.Second
-
 // preferred are the versions of requests whose text names none, if the cluster
 // serves them; else its highest. They are the last ones that carry names, not
 // topic ids.
@@ -130,8 +127,6 @@ func (p *Play) ask(ctx context.Context, broker int32, req kmsg.Request) (kmsg.Re
 }
 
 func (p *Play) askAs(ctx context.Context, broker int32, client string, req kmsg.Request) (kmsg.Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
 	begin := p.cluster.Now()
 	resp, err := p.cluster.Request(ctx, broker, client, req)
 	if p.opts.Trace != nil {
