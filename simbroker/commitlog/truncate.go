@@ -83,9 +83,9 @@ func (l *Log) Checkpoint() { l.checkpoint = l.highWatermark }
 
 // Recover makes the log what a new process finds on disk (rule C12). A clean
 // stop has written the checkpoint and a snapshot of the producers; after a kill
-// the last segment is replayed whole, even below the log start. Completed
-// transactions whose markers are not replicated are forgotten with the memory
-// of the old process, unless the replay meets them.
+// the last segment is replayed whole, even below the log start. That a marker
+// was not replicated yet is forgotten either way, so that the last stable
+// offset may jump forward.
 func (l *Log) Recover(clean bool, nowMs int64) {
 	if clean {
 		l.Checkpoint()
