@@ -105,19 +105,19 @@ func given(t *testing.T, name, text string) map[string]string {
 func TestOnKafka(t *testing.T) {
 	version := kafka.Version(t)
 	cluster := kafka.StartFor(t, kafka.Config{Version: version, Brokers: 3, Properties: litmus.Properties()})
+	network, err := scenario.Dial(context.Background(), cluster.Bootstrap(), cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer network.Close()
+	watched := witness.New(network.Brokers(), timing, network.Now())
 	for name, text := range texts(t, "both") {
 		t.Run(name, func(t *testing.T) {
-			network, err := scenario.Dial(context.Background(), cluster.Bootstrap(), cluster)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer network.Close()
 			client, err := collector.NewKafka(kgo.SeedBrokers(cluster.Bootstrap()...))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer client.Close()
-			watched := witness.New(network.Brokers(), timing, network.Now())
 			s := &stage{name: name}
 			s.restart = func() *exporter {
 				e := newExporter(t, t.Name(), client, network.Now, collector.Options{}, metrics.Options{})

@@ -28,6 +28,7 @@ type stage struct {
 // verbs are the commands about the exporter:
 //
 //	sweep                        one sweep and one scrape; prints the sweep's result
+//	look                         the same without output, where the result is not the story's
 //	scrape                       one scrape more of the same view; prints how many of Kafka's samples it has
 //	restart                      ends the exporter and starts another one, which has no memory
 //	show METRIC [of…] [label=value…] [with=label,…] [round=N]
@@ -47,6 +48,7 @@ func (s *stage) verbs() []scenario.Verb {
 	}
 	return []scenario.Verb{
 		{Name: "sweep", Usage: "sweep", Parse: plain(s.sweep)},
+		{Name: "look", Usage: "look", Parse: plain(func() string { s.sweep(); return "" })},
 		{Name: "scrape", Usage: "scrape", Parse: plain(s.scrape)},
 		{Name: "restart", Usage: "restart", Parse: plain(func() string { s.exporter = s.restart(); return "" })},
 		{Name: "ready", Usage: "ready", Parse: plain(s.ready)},
