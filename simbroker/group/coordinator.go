@@ -1,7 +1,12 @@
 package group
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
@@ -52,92 +57,272 @@ type Coordinator struct {
 	clk    clock.Clock
 	cfg    Config
 	env    Environment
+	shards map[int32]*shard
 }
 
-// New returns a coordinator that leads no partition yet, with its scans
-// running on clk. What it held in memory is lost with the broker: a restarted
-// broker gets a new one.
+// shard is one partition of __consumer_offsets while this broker leads it
+// under one epoch.
+type shard struct {
+	partition int32
+	epoch     kafka.LeaderEpoch
+	loading   bool
+	groups    map[string]*classic
+	offsets   offsets
+	end       kafka.Offset // of what was replayed
+	waiting   []*stableRead
+}
+
+// New returns a coordinator that leads no partition yet, with its scan running
+// on clk. What it held in memory is lost with the broker: a restarted broker
+// gets a new one.
 func New(broker kafka.BrokerID, clk clock.Clock, cfg Config, env Environment) *Coordinator {
-	return &Coordinator{broker: broker, clk: clk, cfg: cfg, env: env}
+	c := &Coordinator{broker: broker, clk: clk, cfg: cfg, env: env, shards: make(map[int32]*shard)}
+	c.scan()
+	return c
 }
 
-// Load makes the coordinator the owner of a partition of __consumer_offsets.
-// Reading the log takes one event, during which the partition answers
-// COORDINATOR_LOAD_IN_PROGRESS. Loading a partition that is already owned,
-// under a later epoch, reloads it.
-func (c *Coordinator) Load(partition int32, epoch kafka.LeaderEpoch) {}
-
-// Unload gives a partition up: its groups leave memory, waiting members get
-// NOT_COORDINATOR, and so do later requests.
-func (c *Coordinator) Unload(partition int32) {}
+// Configure replaces the configuration; the scan takes a new interval up at
+// its next run.
+func (c *Coordinator) Configure(cfg Config) { c.cfg = cfg }
 
 // PartitionFor is the partition of __consumer_offsets that keeps a group.
 func (c *Coordinator) PartitionFor(groupID string) int32 {
 	return kafka.PartitionFor(groupID, c.cfg.Partitions)
 }
 
-// Join answers JoinGroup when the generation has its members. Errors, beside
-// those of a coordinator that is not there: INVALID_GROUP_ID,
-// INVALID_SESSION_TIMEOUT, MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID,
-// FENCED_INSTANCE_ID, INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED,
-// REBALANCE_IN_PROGRESS.
-func (c *Coordinator) Join(req JoinRequest, done func(JoinResult, error)) {}
+// Load makes the coordinator the owner of a partition of __consumer_offsets.
+// Reading the log takes one event, during which the partition answers
+// COORDINATOR_LOAD_IN_PROGRESS. Loading a partition that is already owned,
+// under a later epoch, reloads it.
+func (c *Coordinator) Load(partition int32, epoch kafka.LeaderEpoch) {
+	c.Unload(partition)
+	s := &shard{partition: partition, epoch: epoch, loading: true, groups: make(map[string]*classic), offsets: newOffsets()}
+	c.shards[partition] = s
+	c.clk.After(0, func() {
+		if c.shards[partition] == s {
+			c.load(s)
+		}
+	})
+}
 
-// Sync answers SyncGroup when the leader has brought the assignment. Errors:
-// UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
-// INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
-func (c *Coordinator) Sync(req SyncRequest, done func(SyncResult, error)) {}
+// Unload gives a partition up: its groups leave memory, waiting members get
+// NOT_COORDINATOR, and so do later requests.
+func (c *Coordinator) Unload(partition int32) {
+	s := c.shards[partition]
+	if s == nil {
+		return
+	}
+	delete(c.shards, partition)
+	for _, g := range s.sorted() {
+		c.kill(g)
+	}
+	waiting := s.waiting
+	s.waiting = nil
+	for _, r := range waiting {
+		r.answer(kafka.ErrNotCoordinator)
+	}
+}
 
-// Heartbeat keeps a member alive. Errors: UNKNOWN_MEMBER_ID,
-// ILLEGAL_GENERATION, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS.
-func (c *Coordinator) Heartbeat(req HeartbeatRequest) error { return nil }
+// kill ends a group in memory: nothing that waits or runs for it goes on.
+func (c *Coordinator) kill(g *classic) {
+	g.move(Dead, c.now())
+	g.joinTimer.Stop()
+	g.syncTimer.Stop()
+	for _, t := range g.pendingJoin {
+		t.Stop()
+	}
+	for _, m := range g.members {
+		m.session.Stop()
+		m.answerJoin(refusedJoin(m.id), kafka.ErrNotCoordinator)
+		m.answerSync(SyncResult{}, kafka.ErrNotCoordinator)
+	}
+}
 
-// Leave takes members out, one result each in the order asked:
-// UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID. The error stands for all of them.
-func (c *Coordinator) Leave(req LeaveRequest) ([]LeftMember, error) { return nil, nil }
+func (c *Coordinator) load(s *shard) {
+	for e := range c.env.Log.Entries(s.partition) {
+		c.replay(s, e)
+	}
+	s.loading = false
+	for _, g := range s.sorted() {
+		for _, m := range g.members {
+			c.expectHeartbeat(s, g, m, m.sessionTimeout)
+		}
+		if len(g.members) > c.cfg.MaxSize {
+			c.prepareRebalance(s, g)
+		}
+	}
+}
 
-// Describe describes classic groups, in the order asked.
-func (c *Coordinator) Describe(groupIDs []string) []Description { return nil }
+// replay takes one entry of the log into memory. What cannot be read, or
+// belongs to another protocol, changes nothing.
+func (c *Coordinator) replay(s *shard, e Entry) {
+	s.end = e.Offset + 1
+	if e.Marker {
+		s.offsets.replayMarker(e.Producer.ID, e.Commit, e.Offset)
+		return
+	}
+	k, known, err := decodeKey(e.Key)
+	if err != nil || !known {
+		return
+	}
+	if k.partition.Topic == "" {
+		c.replayGroup(s, k.group, e)
+		return
+	}
+	if e.Value == nil {
+		s.offsets.replayTombstone(k.group, k.partition, e.Offset)
+		return
+	}
+	commit, known, err := decodeCommit(e.Value)
+	if err != nil || !known {
+		return
+	}
+	commit.record = e.Offset
+	if s.groups[k.group] == nil {
+		s.groups[k.group] = newClassic(k.group, c.now()) // a simple group
+	}
+	s.offsets.replayCommit(k.group, k.partition, commit, e.Producer.ID)
+}
 
-// List lists the groups of this broker, sorted by id. It answers
-// COORDINATOR_LOAD_IN_PROGRESS while any partition loads.
-func (c *Coordinator) List(req ListRequest) ([]Listing, error) { return nil, nil }
+func (c *Coordinator) replayGroup(s *shard, id string, e Entry) {
+	if e.Value == nil {
+		if g := s.groups[id]; g != nil {
+			delete(s.groups, id)
+			c.kill(g)
+		}
+		return
+	}
+	if g, known, err := decodeGeneration(e.Value); err == nil && known {
+		s.groups[id] = loaded(id, g, c.now())
+	}
+}
 
-// Commit commits offsets and answers when they are replicated (rule H4). The
-// error stands for all partitions; OFFSET_METADATA_TOO_LARGE is a partition's
-// own.
-func (c *Coordinator) Commit(req CommitRequest, done func([]TopicResult, error)) {}
+// sorted is the shard's groups in the order of their ids.
+func (s *shard) sorted() []*classic {
+	return slices.SortedFunc(maps.Values(s.groups), func(a, b *classic) int { return cmp.Compare(a.id, b.id) })
+}
 
-// TxnCommit commits offsets in a transaction: they are pending until its
-// marker comes (rules H5, H6).
-func (c *Coordinator) TxnCommit(req TxnCommitRequest, done func([]TopicResult, error)) {}
+// sortedShards is the shards in the order of their partitions.
+func (c *Coordinator) sortedShards() []*shard {
+	return slices.SortedFunc(maps.Values(c.shards), func(a, b *shard) int { return cmp.Compare(a.partition, b.partition) })
+}
 
-// CompleteTransaction appends an end marker to a partition of
-// __consumer_offsets and applies or drops the transaction's pending offsets, in
-// log order. It stands for the replica's own append of a marker on these
-// partitions. A partition that is not owned or still loads answers
-// NOT_LEADER_OR_FOLLOWER, as Kafka's WriteTxnMarkers does.
-func (c *Coordinator) CompleteTransaction(partition int32, m Marker, done func(error)) {}
+// find is the shard of a group.
+func (c *Coordinator) find(groupID string) (*shard, error) {
+	s := c.shards[c.PartitionFor(groupID)]
+	switch {
+	case s == nil:
+		return nil, kafka.ErrNotCoordinator
+	case s.loading:
+		return nil, kafka.ErrCoordinatorLoadInProgress
+	}
+	return s, nil
+}
 
-// FetchOffsets reads committed offsets (rules H7, H9), topics in the order
-// asked, or sorted if all were asked for. The error stands for the group.
-func (c *Coordinator) FetchOffsets(req FetchRequest, done func([]FetchedTopic, error)) {}
+// owned says whether a shard still counts.
+func (c *Coordinator) owned(s *shard) bool { return c.shards[s.partition] == s }
 
-// DeleteOffsets deletes committed offsets and pending ones with them (rule
-// H11). Partitions of a topic that a live group subscribes to get
-// GROUP_SUBSCRIBED_TO_TOPIC. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
-func (c *Coordinator) DeleteOffsets(req DeleteOffsetsRequest, done func([]TopicResult, error)) {}
+// write appends records and replays them; done gets the error as a client is
+// to see it when they are replicated, or when they will not be.
+func (c *Coordinator) write(s *shard, b Batch, done func(error)) {
+	c.append(s, b, func(base kafka.Offset) {
+		for i, r := range b.Records {
+			c.replay(s, Entry{Offset: base + kafka.Offset(i), Producer: b.Producer, Record: r})
+		}
+	}, done)
+}
 
-// DeleteGroups deletes groups, one error each in the order asked: nil,
-// NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND (rule H11).
-func (c *Coordinator) DeleteGroups(groupIDs []string, done func([]error)) {}
+// persist appends the record of a group whose members are in memory already.
+func (c *Coordinator) persist(s *shard, r Record, done func(error)) {
+	c.append(s, c.plain(r), func(base kafka.Offset) { s.end = base + 1 }, done)
+}
 
-// TopicsDeleted drops what is committed for deleted topics.
-func (c *Coordinator) TopicsDeleted(topics []DeletedTopic) {}
+// plain is a batch outside of any transaction.
+func (c *Coordinator) plain(records ...Record) Batch {
+	return Batch{
+		Producer: kafka.Producer{ID: kafka.NoProducerID, Epoch: kafka.NoProducerEpoch},
+		Records:  records,
+		Timeout:  c.cfg.OffsetCommitTimeout,
+	}
+}
 
-// Configure replaces the configuration; the scan takes a new interval up at
-// its next run.
-func (c *Coordinator) Configure(cfg Config) { c.cfg = cfg }
+// append appends a batch, applies it, and only then lets the answer out, even
+// if the log gave it at once.
+func (c *Coordinator) append(s *shard, b Batch, apply func(base kafka.Offset), done func(error)) {
+	applied := false
+	var early func()
+	base, err := c.env.Log.Append(s.partition, b, func(err error) {
+		answer := func() {
+			done(coordinatorError(err))
+			c.wake(s)
+		}
+		if applied {
+			answer()
+		} else {
+			early = answer
+		}
+	})
+	if err != nil {
+		done(coordinatorError(err))
+		return
+	}
+	apply(base)
+	applied = true
+	if early != nil {
+		early()
+	}
+}
 
-// String is the coordinator's state on one line, sorted by id.
-func (c *Coordinator) String() string { return "" }
+// coordinatorError is what a client is told of an error of the log.
+func coordinatorError(err error) error {
+	switch err {
+	case kafka.ErrUnknownTopicOrPartition, kafka.ErrNotEnoughReplicas, kafka.ErrRequestTimedOut:
+		return kafka.ErrCoordinatorNotAvailable
+	case kafka.ErrNotLeaderOrFollower, kafka.ErrKafkaStorageError:
+		return kafka.ErrNotCoordinator
+	case kafka.ErrMessageTooLarge, kafka.ErrRecordListTooLarge:
+		return kafka.ErrUnknownServerError
+	}
+	return err
+}
+
+// now is the present moment as records carry it.
+func (c *Coordinator) now() int64 { return c.clk.Now().UnixMilli() }
+
+// String is the coordinator's state on one line, sorted by partition and id:
+// 1: [__consumer_offsets-3: G1 Empty gen 0 [] {orders-0: 5 pending 1}].
+func (c *Coordinator) String() string {
+	var parts []string
+	for _, s := range c.sortedShards() {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s-%d:", kafka.ConsumerOffsetsTopic, s.partition)
+		if s.loading {
+			b.WriteString(" loading")
+		}
+		for i, g := range s.sorted() {
+			if i > 0 {
+				b.WriteByte(';')
+			}
+			fmt.Fprintf(&b, " %s {%s}", g, s.committed(g.id))
+		}
+		parts = append(parts, b.String())
+	}
+	return fmt.Sprintf("%d: [%s]", c.broker, strings.Join(parts, " | "))
+}
+
+// committed is what a group has committed by the end of the log, for people.
+func (s *shard) committed(group string) string {
+	var parts []string
+	for _, tp := range s.offsets.present(group) {
+		slot := s.offsets.get(group, tp)
+		part := tp.String() + ": none"
+		if latest := slot.latest(); latest != nil {
+			part = fmt.Sprintf("%s: %d", tp, latest.offset)
+		}
+		if len(slot.pending) > 0 {
+			part += fmt.Sprintf(" pending %d", len(slot.pending))
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -26,9 +26,6 @@ type Batch struct {
 	Timeout time.Duration
 }
 
-// transactional says whether the batch belongs to a transaction.
-func (b Batch) transactional() bool { return b.Producer.ID != kafka.NoProducerID }
-
 // Marker ends a transaction on one partition of __consumer_offsets.
 type Marker struct {
 	Producer         kafka.Producer
