@@ -22,6 +22,8 @@ import (
 // subcommands are all subcommands, in the order in which help shows them.
 var subcommands = []subcommand{
 	serveCommand,
+	demoCommand,
+	simCommand,
 	configCommand,
 	versionCommand,
 }
@@ -82,12 +84,16 @@ func (p *program) run(arguments []string) (status int) {
 	if err == nil {
 		_, err = app.Parse(arguments)
 		var problems config.Problems
+		var wrong *mistake
 		var failure *failure
 		switch {
 		case err == nil:
 			return exitOK
 		case errors.As(err, &problems):
 			fmt.Fprintln(p.stderr, problems)
+			return exitUsage
+		case errors.As(err, &wrong):
+			fmt.Fprintln(p.stderr, wrong)
 			return exitUsage
 		case errors.As(err, &failure):
 			fmt.Fprintf(p.stderr, "lso-exporter: %v\n", failure)
@@ -103,6 +109,10 @@ func (p *program) run(arguments []string) (status int) {
 	return exitUsage
 }
 
+// A mistake is an error in what the user gave that says by itself where it is
+// and what would be right.
+type mistake struct{ error }
+
 // A failure is an error of something that should work, as opposed to a mistake
 // in the command line or the configuration.
 type failure struct{ error }
@@ -116,3 +126,5 @@ func failed(err error) error {
 }
 
 func (f *failure) Unwrap() error { return f.error }
+
+func (m *mistake) Unwrap() error { return m.error }

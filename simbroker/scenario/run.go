@@ -62,6 +62,16 @@ type StepResult struct {
 // OK says whether the output is the expected one.
 func (r StepResult) OK() bool { return r.Got == r.Want }
 
+// String renders the step as it stands in a text, with the output that came,
+// and says so if another was expected.
+func (r StepResult) String() string {
+	line := r.Command + renderOutput(r.Got)
+	if !r.OK() {
+		line += "\n# expected" + renderOutput(r.Want)
+	}
+	return line
+}
+
 // Result is what a scenario gave, step by step.
 type Result struct {
 	Name  string

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/lso-exporter/lso-exporter/simbroker"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/property"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+)
+
+// clusterFlags are the flags of the commands that run a simulated cluster.
+type clusterFlags struct {
+	brokers    int
+	listen     string
+	scenario   string
+	file       string
+	properties []string
+}
+
+// maxBrokers is how many brokers one process may be asked for: as many as
+// scenarios have letters for.
+const maxBrokers = 26
+
+func addClusterFlags(command *kingpin.CmdClause) *clusterFlags {
+	f := &clusterFlags{}
+	command.Flag("brokers", "Number of brokers, 1 to 26.").Default("3").IntVar(&f.brokers)
+	command.Flag("kafka.listen-address", "Address of the first broker; the others listen on the ports after it. Port 0 lets the system choose.").
+		Default("127.0.0.1:0").PlaceHolder("HOST:PORT").StringVar(&f.listen)
+	command.Flag("scenario", "Scenario to play, a text in the language of docs/scenarios.md.").PlaceHolder("FILE").StringVar(&f.scenario)
+	command.Flag("server.properties", "Broker properties in Kafka's own file format.").PlaceHolder("FILE").StringVar(&f.file)
+	command.Flag("property", "A broker property by Kafka's name, over those of the file. May be repeated.").PlaceHolder("NAME=VALUE").StringsVar(&f.properties)
+	return f
+}
+
+// clusterSettings are what the flags say.
+type clusterSettings struct {
+	cluster  simbroker.Config
+	scenario *scenario.Scenario // nil if none was given
+}
+
+// settings reads and checks what the flags name. Properties are laid over
+// defaults in this order: the scenario's, the file's, the flags'.
+func (f *clusterFlags) settings(defaults map[string]string) (clusterSettings, error) {
+	if f.brokers < 1 || f.brokers > maxBrokers {
+		return clusterSettings{}, fmt.Errorf("--brokers=%d: write a number from 1 to %d", f.brokers, maxBrokers)
+	}
+	s := clusterSettings{}
+	properties := maps.Clone(defaults)
+	if properties == nil {
+		properties = map[string]string{}
+	}
+	if f.scenario != "" {
+		text, err := os.ReadFile(f.scenario)
+		if err != nil {
+			return s, &mistake{fmt.Errorf("--scenario: %w", err)}
+		}
+		name := strings.TrimSuffix(filepath.Base(f.scenario), filepath.Ext(f.scenario))
+		if s.scenario, err = scenario.Parse(name, string(text)); err != nil {
+			return s, &mistake{err}
+		}
+		f.brokers = max(f.brokers, s.scenario.Brokers)
+		for _, p := range s.scenario.Properties {
+			properties[p.Name] = p.Value
+		}
+	}
+	own, err := f.ownProperties()
+	if err != nil {
+		return s, &mistake{err}
+	}
+	maps.Copy(properties, own)
+	s.cluster = simbroker.Config{Brokers: f.brokers, Properties: properties, ListenAddress: f.listen}
+	return s, nil
+}
+
+// ownProperties are those of the file and of the flags.
+func (f *clusterFlags) ownProperties() (property.Values, error) {
+	var settings []property.Setting
+	if f.file != "" {
+		var err error
+		if settings, err = property.ReadFile(f.file); err != nil {
+			return nil, err
+		}
+	}
+	for _, text := range f.properties {
+		setting, err := property.ParseAssignment(text)
+		if err != nil {
+			return nil, fmt.Errorf("--property: %w", err)
+		}
+		settings = append(settings, setting)
+	}
+	return property.Collect(settings...)
+}
+
+// play plays a scenario on a running cluster and prints its text with the
+// outputs that came, step by step. That an output is not the expected one is an
+// error, once all is played.
+func (p *program) play(ctx context.Context, s *scenario.Scenario, cluster *simbroker.Cluster, given map[string]string) error {
+	network, err := scenario.Dial(ctx, cluster.Bootstrap(), faults{cluster})
+	if err != nil {
+		return err
+	}
+	defer network.Close()
+	result, err := s.Run(ctx, network, scenario.Options{
+		Given: given,
+		Observe: func(r scenario.StepResult) {
+			fmt.Fprintln(p.stdout, r)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return result.Err()
+}
+
+// faults lets a scenario pause, kill and start the brokers of the cluster.
+type faults struct{ cluster *simbroker.Cluster }
+
+func (f faults) Pause(_ context.Context, id int32) error { return f.cluster.Pause(kafka.BrokerID(id)) }
+func (f faults) Resume(_ context.Context, id int32) error {
+	return f.cluster.Resume(kafka.BrokerID(id))
+}
+func (f faults) Kill(_ context.Context, id int32) error  { return f.cluster.Kill(kafka.BrokerID(id)) }
+func (f faults) Stop(_ context.Context, id int32) error  { return f.cluster.Stop(kafka.BrokerID(id)) }
+func (f faults) Start(_ context.Context, id int32) error { return f.cluster.Start(kafka.BrokerID(id)) }

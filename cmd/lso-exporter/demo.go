@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/lso-exporter/lso-exporter/cmd/lso-exporter/demo"
+	"github.com/lso-exporter/lso-exporter/config"
+	"github.com/lso-exporter/lso-exporter/lag"
+	"github.com/lso-exporter/lso-exporter/simbroker"
+	"github.com/lso-exporter/lso-exporter/web"
+)
+
+// demoFlags are what can be chosen for a demo besides its cluster.
+type demoFlags struct {
+	listen   string
+	interval time.Duration
+	length   time.Duration
+}
+
+// demoAddress is where the demo's pages are, or on a port that the system
+// chooses if another program is there.
+const demoAddress = "127.0.0.1:10308"
+
+// demoCommand adds the exporter on a simulated cluster with a storyline.
+func demoCommand(app *kingpin.Application, p *program) {
+	command := app.Command("demo", "Watch a simulated cluster on which everything happens that the exporter tells apart; needs nothing else.")
+	cluster := addClusterFlags(command)
+	flags := &demoFlags{}
+	command.Flag("web.listen-address", "Address for the metrics; default "+demoAddress+", or another port if that one is taken.").
+		PlaceHolder("HOST:PORT").StringVar(&flags.listen)
+	command.Flag("sweep.interval", "Time from one sweep to the next.").Default("1s").DurationVar(&flags.interval)
+	command.Flag("for", "How long to run; 0 means until told to stop.").Default("0s").DurationVar(&flags.length)
+	command.Action(func(*kingpin.ParseContext) error {
+		s, err := cluster.settings(demo.Properties(cluster.brokers))
+		if err != nil {
+			return err
+		}
+		c, err := flags.config()
+		if err != nil {
+			return err
+		}
+		return failed(p.demo(s, c, flags))
+	})
+}
+
+// config is the exporter's configuration, but for the brokers' addresses, which
+// are not known yet.
+func (f *demoFlags) config() (config.Config, error) {
+	loaded, err := config.Load(config.Sources{Environment: []string{
+		"LSO_EXPORTER_KAFKA_BROKERS=127.0.0.1:9092",
+		"LSO_EXPORTER_CLUSTER=demo",
+		"LSO_EXPORTER_LOG_LEVEL=error",
+		"LSO_EXPORTER_SWEEP_INTERVAL=" + f.interval.String(),
+	}})
+	if err != nil {
+		return config.Config{}, err
+	}
+	return loaded.Validated()
+}
+
+// demo runs cluster, storyline and exporter until the process is told to stop
+// or the time is over.
+func (p *program) demo(s clusterSettings, c config.Config, flags *demoFlags) (err error) {
+	ctx := p.stop
+	if flags.length > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, flags.length)
+		defer cancel()
+	}
+	listener, err := flags.listener()
+	if err != nil {
+		return err
+	}
+	cluster, err := simbroker.Start(s.cluster)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Close()) }()
+
+	c.Kafka.Brokers = cluster.Bootstrap()
+	e, err := newExporter(c, newLogger(p.stderr, c.Log))
+	if err != nil {
+		return err
+	}
+	terminal := isTerminal(p.stdout)
+	header := demoHeader(listener.Addr(), cluster.Bootstrap(), s.scenario == nil)
+	if !terminal {
+		for _, line := range header {
+			fmt.Fprintln(p.stdout, line)
+		}
+	}
+	table := demo.NewTable(p.stdout, terminal, header...)
+	var unshown error
+	e.runner.Subscribe(func(v *lag.View) { unshown = errors.Join(unshown, table.Show(v)) })
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var running sync.WaitGroup
+	var untold error
+	running.Go(func() {
+		defer func() {
+			if untold != nil {
+				cancel()
+			}
+		}()
+		if s.scenario != nil {
+			untold = p.play(ctx, s.scenario, cluster, s.cluster.Properties)
+			return
+		}
+		untold = demo.Play(ctx, cluster)
+	})
+	err = e.run(ctx, []net.Listener{listener})
+	cancel()
+	running.Wait()
+	return errors.Join(err, untold, unshown)
+}
+
+// listener listens where the flags say, or near the usual place.
+func (f *demoFlags) listener() (net.Listener, error) {
+	addresses := []string{f.listen}
+	if f.listen == "" {
+		addresses = []string{demoAddress, "127.0.0.1:0"}
+	}
+	var err error
+	for _, address := range addresses {
+		var listeners []net.Listener
+		if listeners, err = web.Listen([]string{address}); err == nil {
+			return listeners[0], nil
+		}
+	}
+	return nil, err
+}
+
+// demoHeader says where things are and what there is to see.
+func demoHeader(pages net.Addr, bootstrap []string, storyline bool) []string {
+	lines := []string{
+		fmt.Sprintf("metrics  http://%s/metrics", pages),
+		fmt.Sprintf("brokers  %s", bootstrap),
+	}
+	if !storyline {
+		return lines
+	}
+	lines = append(lines, "")
+	for _, c := range demo.Chapters {
+		lines = append(lines, fmt.Sprintf("%-9s %s", c.Topic, c.Text))
+	}
+	return lines
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/lso-exporter/lso-exporter/config"
+	"github.com/lso-exporter/lso-exporter/simbroker"
+	"github.com/lso-exporter/lso-exporter/simbroker/control"
+)
+
+// simCommand adds the simulated cluster without an exporter, for other clients.
+func simCommand(app *kingpin.Application, p *program) {
+	command := app.Command("sim", "Run a simulated Kafka cluster until told to stop; its first line of output are its bootstrap addresses.")
+	flags := addClusterFlags(command)
+	controlAddress := command.Flag("control.listen-address", "Address of the control surface (POST /brokers/ID/pause|resume|kill|start|stop); loopback only. Empty for none.").
+		PlaceHolder("HOST:PORT").String()
+	command.Action(func(*kingpin.ParseContext) error {
+		s, err := flags.settings(nil)
+		if err != nil {
+			return err
+		}
+		return failed(p.sim(s, *controlAddress))
+	})
+}
+
+// sim runs a cluster until the process is told to stop.
+func (p *program) sim(s clusterSettings, controlAddress string) error {
+	logger := newLogger(p.stderr, config.Log{Level: "info", Format: "text"})
+	var surface net.Listener
+	if controlAddress != "" {
+		var err error
+		if surface, err = control.Listen(controlAddress); err != nil {
+			return err
+		}
+		defer surface.Close()
+	}
+	s.cluster.Log = func(line string) { logger.Info().Msg(line) }
+	cluster, err := simbroker.Start(s.cluster)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.stdout, strings.Join(cluster.Bootstrap(), ","))
+	if surface != nil {
+		fmt.Fprintf(p.stdout, "control surface on http://%s\n", surface.Addr())
+		server := &http.Server{Handler: control.Handler(cluster)}
+		go func() {
+			if err := server.Serve(surface); !errors.Is(err, http.ErrServerClosed) {
+				logger.Error().Err(err).Msg("control surface")
+			}
+		}()
+		defer server.Close()
+	}
+	if s.scenario != nil {
+		if err := p.play(p.stop, s.scenario, cluster, s.cluster.Properties); err != nil {
+			return errors.Join(err, cluster.Close())
+		}
+	}
+	<-p.stop.Done()
+	return cluster.Close()
+}
