@@ -39,7 +39,7 @@ func (w *sweep) askGroups(ctx context.Context, r *stepOne) {
 		r.misses.add(missOfCode(resp.ErrorCode), r.line.subject(), 1, "ListGroups: "+codeText(resp.ErrorCode), Groups)
 	}
 	r.listed = resp.ErrorCode == 0
-	r.groups = groupsOf(resp, r.line.id)
+	r.groups = groupsOf(resp, r.line.id, w.options.Groups)
 
 	w.describe(ctx, r, kmsg.DescribeGroups, func(g *lag.Group) bool {
 		return g.Type == lag.Classic || g.Type == lag.UnknownGroup
@@ -57,11 +57,14 @@ func (r *stepOne) lack(miss lag.MissKind, request string) {
 	}
 }
 
-// groupsOf returns the groups of a listing, by name.
-func groupsOf(resp *kmsg.ListGroupsResponse, coordinator int32) []lag.Group {
+// groupsOf returns the groups of a listing that wants accepts, by name.
+func groupsOf(resp *kmsg.ListGroupsResponse, coordinator int32, wants func(group string) bool) []lag.Group {
 	groups := make([]lag.Group, 0, len(resp.Groups))
 	for i := range resp.Groups {
 		g := &resp.Groups[i]
+		if !wants(g.Group) {
+			continue
+		}
 		groups = append(groups, lag.Group{
 			Name:         g.Group,
 			Type:         lag.GroupType(strings.ToLower(g.GroupType)),
@@ -172,8 +175,8 @@ func assignedTopics(d *kmsg.DescribeGroupsResponseGroup, l *layout) lag.Optional
 			return lag.Optional[[]string]{}
 		}
 		for _, t := range a.Topics {
-			if len(t.Partitions) > 0 {
-				topics = append(topics, l.intern(t.Topic))
+			if name, wanted := l.intern(t.Topic); wanted && len(t.Partitions) > 0 {
+				topics = append(topics, name)
 			}
 		}
 	}
@@ -196,8 +199,8 @@ func (r *stepOne) setConsumer(d *kmsg.ConsumerGroupDescribeResponseGroup, l *lay
 	var topics []string
 	for i := range d.Members {
 		for _, t := range d.Members[i].Assignment.TopicPartitions {
-			if len(t.Partitions) > 0 {
-				topics = append(topics, l.intern(t.Topic))
+			if name, wanted := l.intern(t.Topic); wanted && len(t.Partitions) > 0 {
+				topics = append(topics, name)
 			}
 		}
 	}
@@ -260,13 +263,17 @@ func (r *stepOne) setCommits(f *kmsg.OffsetFetchResponseGroup, l *layout) {
 	}
 }
 
-// commitsOf returns the commits of an answer, by topic and partition. Negative
-// offsets are none.
+// commitsOf returns the commits of an answer on wanted topics, by topic and
+// partition. Negative offsets are none.
 func (r *stepOne) commitsOf(f *kmsg.OffsetFetchResponseGroup, l *layout) []lag.TopicCommits {
 	topics := make([]lag.TopicCommits, 0, len(f.Topics))
 	for i := range f.Topics {
+		name, wanted := l.intern(f.Topics[i].Topic)
+		if !wanted {
+			continue
+		}
 		t := lag.TopicCommits{
-			Topic:      l.intern(f.Topics[i].Topic),
+			Topic:      name,
 			Partitions: make([]lag.Commit, 0, len(f.Topics[i].Partitions)),
 		}
 		for _, p := range f.Topics[i].Partitions {

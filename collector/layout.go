@@ -23,6 +23,7 @@ type layout struct {
 	index      map[string]int  // topic → its place in topics
 	partitions []lag.Partition // of all topics, one after the other; without readings
 	plans      map[int32]*plan // by leader
+	wants      func(topic string) bool
 
 	// stale says that partitions were brought up to date after the plans were
 	// made.
@@ -54,11 +55,11 @@ type chunk struct {
 	latest   []kmsg.ListOffsetsRequestTopic
 }
 
-// newLayout returns the layout of a Metadata answer. Where nothing that
-// requests depend on has changed since the layout before, which may be nil,
-// the requests of that one are taken over.
-func newLayout(resp *kmsg.MetadataResponse, before *layout) *layout {
-	l := &layout{cluster: clusterOf(resp)}
+// newLayout returns the layout of those topics of a Metadata answer that wants
+// accepts. Where nothing that requests depend on has changed since the layout
+// before, which may be nil, the requests of that one are taken over.
+func newLayout(resp *kmsg.MetadataResponse, before *layout, wants func(topic string) bool) *layout {
+	l := &layout{cluster: clusterOf(resp), wants: wants}
 	listed := resp.Topics
 	slices.SortFunc(listed, func(a, b kmsg.MetadataResponseTopic) int { return strings.Compare(nameOf(a), nameOf(b)) })
 	n := 0
@@ -110,13 +111,13 @@ func clusterOf(resp *kmsg.MetadataResponse) lag.Cluster {
 	return c
 }
 
-// add appends a topic. A topic or partition that the answer names twice counts
-// once.
+// add appends a topic, if it is wanted. A topic or partition that the answer
+// names twice counts once.
 func (l *layout) add(t *kmsg.MetadataResponseTopic) {
 	topic := topicLayout{
 		name: nameOf(*t), id: t.TopicID, internal: t.IsInternal, errorCode: t.ErrorCode, first: len(l.partitions),
 	}
-	if n := len(l.topics); topic.name == "" || n > 0 && l.topics[n-1].name == topic.name {
+	if n := len(l.topics); topic.name == "" || !l.wants(topic.name) || n > 0 && l.topics[n-1].name == topic.name {
 		return
 	}
 	slices.SortFunc(t.Partitions, func(a, b kmsg.MetadataResponseTopicPartition) int { return int(a.Partition) - int(b.Partition) })
@@ -241,10 +242,10 @@ func (l *layout) chunks(leader int32) []chunk {
 }
 
 // intern returns the layout's own copy of a topic's name, so that answers can
-// be let go of.
-func (l *layout) intern(topic string) string {
+// be let go of, and whether the topic is wanted.
+func (l *layout) intern(topic string) (name string, wanted bool) {
 	if i, ok := l.index[topic]; ok {
-		return l.topics[i].name
+		return l.topics[i].name, true
 	}
-	return topic
+	return topic, l.wants(topic)
 }

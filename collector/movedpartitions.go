@@ -34,7 +34,7 @@ func (w *sweep) readMovedPartitions(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	now := newLayout(resp, nil)
+	now := newLayout(resp, nil, w.options.Topics)
 	fresh := make(map[int]bool)
 	for _, place := range moved {
 		if w.update(place, now) {

@@ -33,6 +33,13 @@ type Options struct {
 	// requests too unless another collector needs them.
 	Disabled []Collector
 
+	// Topics and Groups say by name which topics and groups are read; nil means
+	// all. Of the others nothing is asked that can be left unasked, and nothing
+	// is in a sample, nor is a commit or an assignment on such a topic: as if
+	// they did not exist. Both must answer the same name alike each time, and
+	// are called from several goroutines.
+	Topics, Groups func(name string) bool
+
 	// Observer is told what the sweeps do; default Unobserved.
 	Observer Observer
 
@@ -75,6 +82,13 @@ func (o Options) withDefaults() Options {
 		o.Jitter = 0.1
 	case o.Jitter < 0:
 		o.Jitter = 0
+	}
+	all := func(string) bool { return true }
+	if o.Topics == nil {
+		o.Topics = all
+	}
+	if o.Groups == nil {
+		o.Groups = all
 	}
 	if o.Deadline == 0 {
 		o.Deadline = o.Period * 3 / 4

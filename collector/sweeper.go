@@ -171,7 +171,7 @@ func (w *sweep) readMetadata(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.setLayout(newLayout(resp, w.last))
+	w.setLayout(newLayout(resp, w.last, w.options.Topics))
 	return nil
 }
 
