@@ -23,12 +23,12 @@ type Chapter struct{ Topic, Text string }
 
 // Chapters are the parts of the storyline, which are all told at the same time.
 var Chapters = []Chapter{
-	{"orders", "a pipeline consumes orders and produces invoices, exactly once: healthy"},
-	{"payments", "group settlement is slower than its producer, and catches up after a while: its LSO lag grows"},
-	{"shipments", "transaction carrier-sync is left open until its timeout: group dispatch is held back, its HWM lag grows while its LSO lag stays 0"},
-	{"ledger", "transaction ledger-import hangs, nobody will end it: group bookkeeping is held back for good"},
-	{"campaigns", "an application aborts half its transactions: offsets without anything to read"},
-	{"audit", "the follower stops fetching now and then: the high watermark stays behind the log end"},
+	{"orders", "a pipeline makes invoices of orders, exactly once: healthy"},
+	{"payments", "group settlement is slow, then catches up: its LSO lag is real"},
+	{"shipments", "transaction carrier-sync is left open: it holds group dispatch back"},
+	{"ledger", "transaction ledger-import hangs: it holds bookkeeping back for good"},
+	{"campaigns", "an application aborts half its work: offsets with nothing to read"},
+	{"audit", "the follower stops fetching now and then: HWM stays behind LEO"},
 }
 
 // Properties are the broker properties that the storyline needs on top of

@@ -19,7 +19,7 @@ type Table struct {
 	out      io.Writer
 	terminal bool
 	header   []string          // lines above the table, on a terminal
-	drawn    int               // lines on the screen
+	drawn    bool              // something is on the screen
 	last     map[string]string // rows as they were shown last, by name
 }
 
@@ -122,6 +122,15 @@ func count(c lag.Optional[lag.Count]) string {
 	return ""
 }
 
+// What a terminal understands (ECMA-48). Drawing over what is there, line by
+// line, does not flicker.
+const (
+	home        = "\x1b[H"
+	clearScreen = "\x1b[2J"
+	clearLine   = "\x1b[K"
+	clearBelow  = "\x1b[J"
+)
+
 // draw puts the whole table in the place of the one before.
 func (t *Table) draw(v *lag.View, partitions, groups []row) error {
 	var b bytes.Buffer
@@ -135,12 +144,13 @@ func (t *Table) draw(v *lag.View, partitions, groups []row) error {
 	columns(&b, "GROUP", groups)
 
 	var screen bytes.Buffer
-	if t.drawn > 0 {
-		fmt.Fprintf(&screen, "\x1b[%dA", t.drawn) // up to where the last one began
+	if !t.drawn {
+		screen.WriteString(clearScreen)
+		t.drawn = true
 	}
-	screen.WriteString("\x1b[J") // and clear from there
-	screen.Write(b.Bytes())
-	t.drawn = bytes.Count(b.Bytes(), []byte("\n"))
+	screen.WriteString(home)
+	screen.Write(bytes.ReplaceAll(b.Bytes(), []byte("\n"), []byte(clearLine+"\n")))
+	screen.WriteString(clearBelow)
 	_, err := t.out.Write(screen.Bytes())
 	return err
 }
