@@ -91,6 +91,13 @@ type Filter struct {
 	Exclude *regexp.Regexp
 }
 
+// All reports whether the filter picks every name, as it does by default.
+func (f Filter) All() bool { return f.Exclude == nil && f.Include.String() == everything }
+
+// everything is the expression of a filter that picks every name. A name may
+// hold line breaks, which a dot must match too.
+const everything = "^(?s:.*)$"
+
 // Match reports whether the filter picks name.
 func (f Filter) Match(name string) bool {
 	return f.Include.MatchString(name) && (f.Exclude == nil || !f.Exclude.MatchString(name))

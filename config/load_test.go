@@ -50,7 +50,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := regexp.MustCompile("^(?:.*)$")
+	all := regexp.MustCompile("^(?s:.*)$")
 	want := Config{
 		Kafka:       Kafka{Brokers: []string{"kafka-1:9092"}, ClientID: "lso-exporter", RequestTimeout: time.Second},
 		Sweep:       Sweep{Interval: 10 * time.Second, Timeout: 7500 * time.Millisecond},
@@ -523,11 +523,18 @@ func TestDerivedTimeouts(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	f := Filter{Include: regexp.MustCompile("^(?:a.*)$"), Exclude: regexp.MustCompile("^(?:ab)$")}
+	f := Filter{Include: regexp.MustCompile("^(?s:a.*)$"), Exclude: regexp.MustCompile("^(?s:ab)$")}
 	for name, want := range map[string]bool{"a": true, "ab": false, "abc": true, "b": false} {
 		if got := f.Match(name); got != want {
 			t.Errorf("Match(%q) = %v, want %v", name, got, want)
 		}
+	}
+	c := defaults()
+	if !c.Groups.All() || f.All() || (Filter{Include: c.Groups.Include, Exclude: f.Exclude}).All() {
+		t.Error("All is wrong about which filter picks all")
+	}
+	if !c.Groups.Match("a\nb\xff") {
+		t.Error("a name with a line break and invalid UTF-8 is not picked by default")
 	}
 	if f = (Filter{Include: f.Include}); !f.Match("ab") {
 		t.Error("a filter that excludes nothing does not pick ab")

@@ -130,7 +130,7 @@ var settings = []setting{
 
 // defaults is the configuration in which nothing was set.
 func defaults() Config {
-	all := regexp.MustCompile("^(?:.*)$")
+	all := regexp.MustCompile(everything)
 	return Config{
 		Granularity: GranularityPartition,
 		Kafka:       Kafka{ClientID: "lso-exporter"},
@@ -236,7 +236,7 @@ func expression(key, flag, help string, field func(*Config) **regexp.Regexp, req
 				fault := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 				return fmt.Errorf("is not a regular expression (%s); mend it by the RE2 syntax, https://github.com/google/re2/wiki/Syntax", fault)
 			}
-			*field(c) = regexp.MustCompile("^(?:" + texts[0] + ")$")
+			*field(c) = regexp.MustCompile("^(?s:" + texts[0] + ")$")
 			return nil
 		},
 		get: func(c *Config) []string {
@@ -244,7 +244,7 @@ func expression(key, flag, help string, field func(*Config) **regexp.Regexp, req
 			if re == nil {
 				return []string{""}
 			}
-			return []string{strings.TrimSuffix(strings.TrimPrefix(re.String(), "^(?:"), ")$")}
+			return []string{strings.TrimSuffix(strings.TrimPrefix(re.String(), "^(?s:"), ")$")}
 		},
 	}
 }

@@ -65,6 +65,8 @@ func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
 		Deadline:      c.Sweep.Timeout,
 		BrokerTimeout: c.Kafka.RequestTimeout,
 		Disabled:      disabled,
+		Topics:        matcher(c.Topics),
+		Groups:        matcher(c.Groups),
 		Observer:      observer{exposition.Self},
 	}
 	e := &exporter{
@@ -74,6 +76,15 @@ func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
 	e.runner.Subscribe(exposition.Publish)
 	e.runner.Subscribe((&sweepLog{logger: logger}).observe)
 	return e, nil
+}
+
+// matcher is a filter as the collector takes it: nil for one that picks all,
+// which then need not be asked.
+func matcher(f config.Filter) func(string) bool {
+	if f.All() {
+		return nil
+	}
+	return f.Match
 }
 
 // run sweeps the cluster and serves the pages on listeners until ctx is done,
