@@ -81,7 +81,7 @@ func TestH11Retention(t *testing.T) {
 	})
 	t.Run("a group with members counts from when it is empty", func(t *testing.T) {
 		cl := newCluster(t)
-		c := cl.stable("G1")
+		c := cl.stableFor("G1", 30*time.Minute)
 		expectErr(t, "commit", cl.commit(CommitRequest{GroupID: "G1", MemberID: c.members[0], Generation: 1, Retention: -1, Topics: offsetsOf(5)}), nil)
 		c.keepAlive(8 * day)
 		cl.expectFetch("eight days with a member", "G1", true, "orders-0=5")
@@ -93,7 +93,7 @@ func TestH11Retention(t *testing.T) {
 	})
 	t.Run("a topic that is consumed no longer counts from the commit", func(t *testing.T) {
 		cl := newCluster(t)
-		c := cl.stable("G1")
+		c := cl.stableFor("G1", 30*time.Minute)
 		topics := []CommitTopic{{Topic: "sales", Partitions: []CommittedOffset{{Offset: 3, LeaderEpoch: -1}}}}
 		expectErr(t, "commit", cl.commit(CommitRequest{GroupID: "G1", MemberID: c.members[0], Generation: 1, Retention: -1, Topics: append(topics, offsetsOf(5)...)}), nil)
 		c.keepAlive(8 * day)
@@ -103,7 +103,7 @@ func TestH11Retention(t *testing.T) {
 	t.Run("members that are no consumers keep everything", func(t *testing.T) {
 		cl := newCluster(t)
 		c := cl.consumers("G1", 1)
-		c.protocolType = "connect"
+		c.protocolType, c.session = "connect", 30*time.Minute
 		c.joinAll()
 		c.syncAll()
 		expectErr(t, "commit", cl.commit(CommitRequest{GroupID: "G1", MemberID: c.members[0], Generation: 1, Retention: -1, Topics: offsetsOf(5)}), nil)

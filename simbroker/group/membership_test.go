@@ -34,7 +34,14 @@ func (cl *cluster) consumers(group string, n int) *consumers {
 // stable is a group of one member that has its assignment.
 func (cl *cluster) stable(group string) *consumers {
 	cl.t.Helper()
+	return cl.stableFor(group, 10*time.Second)
+}
+
+// stableFor is the same with a session timeout.
+func (cl *cluster) stableFor(group string, session time.Duration) *consumers {
+	cl.t.Helper()
 	c := cl.consumers(group, 1)
+	c.session = session
 	c.joinAll()
 	c.syncAll()
 	cl.expectState("after sync", group, Stable)

@@ -23,7 +23,7 @@ type JoinRequest struct {
 	Protocols        []Protocol // in the member's order of preference
 	SessionTimeout   time.Duration
 	RebalanceTimeout time.Duration
-	Reason           string
+	Reason           string // why, for people; it changes nothing
 	// RequireKnownMemberID is set from v4 on: a new dynamic member first gets its
 	// id with MEMBER_ID_REQUIRED.
 	RequireKnownMemberID bool
@@ -88,7 +88,7 @@ type HeartbeatRequest struct {
 type LeavingMember struct {
 	MemberID   string
 	InstanceID *string
-	Reason     string
+	Reason     string // why, for people; it changes nothing
 }
 
 // LeaveRequest takes members out of a group.

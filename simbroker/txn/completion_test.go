@@ -30,7 +30,7 @@ func TestG17RetriableRefusals(t *testing.T) {
 	} {
 		t.Run(refusal.Error(), func(t *testing.T) {
 			cl := prepared(t, refusal)
-			cl.pass(time.Hour)
+			cl.pass(time.Minute)
 			cl.expect("X1", "PrepareCommit (0,1) start set topics [orders-0]")
 			delete(cl.markerErr, orders0)
 			cl.pass(time.Second)
@@ -47,7 +47,7 @@ func TestG17FinalRefusals(t *testing.T) {
 		t.Run(refusal.Error(), func(t *testing.T) {
 			cl := prepared(t, refusal)
 			delete(cl.markerErr, orders0)
-			cl.pass(time.Hour)
+			cl.pass(time.Minute)
 			cl.expect("X1", "PrepareCommit (0,1) start set topics [orders-0]")
 			_, err := cl.end(TV2, "X1", producer(0, 0), true)
 			expectErr(t, "EndTxn", err, kafka.ErrConcurrentTransactions)
@@ -185,6 +185,40 @@ func TestG18OwnerChangesDuringAnAppend(t *testing.T) {
 		cl.answered(&answered)
 		expectErr(t, test.name, err, test.want)
 	}
+}
+
+// Litmus 29: a tombstone that somebody else wrote is seen by the next load, and
+// the transaction is nobody's from then on.
+func TestG18LoadsATombstone(t *testing.T) {
+	cl := newCluster(t)
+	p := cl.mustInit("X1")
+	cl.mustAdd(TV2, "X1", p, orders0)
+	shard := cl.PartitionFor("X1")
+	cl.records[shard] = append(cl.records[shard], Record{Key: encodeKey("X1")})
+	cl.expect("X1", "Ongoing (0,0) start set topics [orders-0]")
+	cl.restart(1)
+	cl.expect("X1", "TRANSACTIONAL_ID_NOT_FOUND")
+	if list, err := cl.List(ListRequest{Duration: -1}); err != nil || len(list.Transactions) > 0 {
+		t.Errorf("ListTransactions: %v, %v", list, err)
+	}
+	for _, v := range []ClientVersion{TV1, TV2} {
+		_, err := cl.end(v, "X1", p, true)
+		expectErr(t, "EndTxn", err, kafka.ErrInvalidProducerIDMapping)
+	}
+	expectErr(t, "AddPartitionsToTxn", cl.add(TV2, "X1", p, orders0), kafka.ErrInvalidProducerIDMapping)
+}
+
+// A record that cannot be read ends the load: what lies before it is served.
+func TestG18LoadsUpToABrokenRecord(t *testing.T) {
+	cl := newCluster(t)
+	cl.mustInit("X1")
+	shard := cl.PartitionFor("X1")
+	cl.records[shard] = append(cl.records[shard],
+		Record{Key: []byte{0, 9}}, // of a type to come
+		Record{Key: encodeKey("X1"), Value: []byte{0, 1, 7}},
+		Record{Key: encodeKey("X1")})
+	cl.restart(1)
+	cl.expect("X1", "Empty (0,0) start -1 topics []")
 }
 
 // Rule G19 and litmus S08: idle ids leave a tombstone; one with a transaction

@@ -15,6 +15,9 @@
 //	  │          └──────► PrepareAbort ───► CompleteAbort ──┤
 //	  └─────────────────────────────────────────────────────┘
 //
+// (An idle transaction may go to PrepareAbort too: protocol 2 lets a client
+// abort without knowing whether there is anything to abort.)
+//
 // What it leaves out: authorisation, the existence of topics, error codes and
 // protocol versions (package wire knows those), two-phase commit (KIP-939) and
 // the compaction of __transaction_state. It has no goroutine and no lock: all
