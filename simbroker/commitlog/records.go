@@ -45,7 +45,7 @@ func (r Records) row() []byte {
 // Sizes of the chunks that small batches are copied to.
 const (
 	leastChunk  = 4 << 10
-	mostChunk   = 1 << 20
+	mostChunk   = 4 << 20
 	ownedLength = 16 << 10 // a batch of this size is kept as it came
 )
 
