@@ -64,11 +64,13 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 	}
 	c.broker().Replicas.Fetch(room, func(result replica.FetchResult) {
 		for k := range result.Partitions {
-			answer.set(answer.asked[k], &result.Partitions[k])
+			p := &result.Partitions[k]
+			answer.set(answer.asked[k], p)
+			if req.Version >= 16 && leaderMoved(p.Err) {
+				answer.name(answer.asked[k], c.presentLeader(p.Partition, p.Leader, p.LeaderEpoch))
+			}
 		}
-		if req.Version >= 16 {
-			answer.resp.Brokers = c.endpoints(answer.leaders)
-		}
+		answer.resp.Brokers = c.endpoints(answer.leaders)
 		c.send(answer.resp)
 	})
 }
@@ -123,17 +125,26 @@ func (a *fetchAnswer) set(at place, p *replica.FetchedPartition) {
 		if p.Diverging != nil {
 			answer.DivergingEpoch.Epoch, answer.DivergingEpoch.EndOffset = int32(p.Diverging.Epoch), int64(p.Diverging.EndOffset)
 		}
-	case kafka.ErrNotLeaderOrFollower, kafka.ErrFencedLeaderEpoch:
-		if a.version >= 16 {
-			answer.CurrentLeader.LeaderID, answer.CurrentLeader.LeaderEpoch = int32(p.Leader), int32(p.LeaderEpoch)
-			a.leaders = append(a.leaders, p.Leader)
-		}
 	case kafka.ErrKafkaStorageError:
 		if a.version <= 5 { // which does not know it
 			answer.ErrorCode = codeOf(kafka.ErrNotLeaderOrFollower)
 		}
 	}
 	a.resp.Topics[at.topic].Partitions[at.partition] = answer
+}
+
+// name tells the client where a partition's leader is.
+func (a *fetchAnswer) name(at place, leader leadership) {
+	p := &a.resp.Topics[at.topic].Partitions[at.partition]
+	p.CurrentLeader.LeaderID, p.CurrentLeader.LeaderEpoch = int32(leader.id), int32(leader.epoch)
+	a.leaders = append(a.leaders, leader.id)
+}
+
+// leaderMoved says whether an error is one after which a client looks for
+// another leader.
+func leaderMoved(err error) bool {
+	domain := domainError(err)
+	return domain == kafka.ErrNotLeaderOrFollower || domain == kafka.ErrFencedLeaderEpoch
 }
 
 // abortedTransactions keeps null (read_uncommitted) and none apart (rule D4).

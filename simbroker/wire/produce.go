@@ -54,7 +54,7 @@ func (c *call) produce(req *kmsg.ProduceRequest) {
 				err = errUnsupportedCompressionType
 			}
 			if err != nil {
-				answer.set(i, j, replica.ProducedPartition{Err: err, BaseOffset: -1, LogAppendTimeMs: -1, LogStartOffset: -1, Leader: kafka.NoBroker, LeaderEpoch: -1})
+				answer.fail(place{i, j}, err)
 				continue
 			}
 			room.Partitions = append(room.Partitions, replica.ProducePartition{Partition: tp, Records: c.ownRecords(p.Records)})
@@ -67,7 +67,13 @@ func (c *call) produce(req *kmsg.ProduceRequest) {
 	}
 	c.broker().Replicas.Produce(room, func(result replica.ProduceResult) {
 		for k, p := range result.Partitions {
-			answer.set(answer.asked[k].topic, answer.asked[k].partition, p)
+			if p.Err != nil {
+				answer.fail(answer.asked[k], p.Err)
+			}
+			answer.set(answer.asked[k], p)
+			if domainError(p.Err) == kafka.ErrNotLeaderOrFollower {
+				answer.name(answer.asked[k], c.presentLeader(p.Partition, p.Leader, p.LeaderEpoch))
+			}
 		}
 		c.produced(answer)
 	})
@@ -121,18 +127,44 @@ func newProduceAnswer(req *kmsg.ProduceRequest) *produceAnswer {
 	return &produceAnswer{resp: refuseProducePartitions(req, 0), acks: req.Acks}
 }
 
-func (a *produceAnswer) set(topic, partition int, p replica.ProducedPartition) {
-	answer := &a.resp.Topics[topic].Partitions[partition]
-	answer.ErrorCode, answer.ErrorMessage = codeOf(p.Err), messageOf(p.Err)
-	answer.BaseOffset, answer.LogAppendTime, answer.LogStartOffset = int64(p.BaseOffset), p.LogAppendTimeMs, int64(p.LogStartOffset)
-	if p.Err == nil {
-		return
-	}
+func (a *produceAnswer) partition(at place) *kmsg.ProduceResponseTopicPartition {
+	return &a.resp.Topics[at.topic].Partitions[at.partition]
+}
+
+// fail records a partition's error.
+func (a *produceAnswer) fail(at place, err error) {
+	p := a.partition(at)
+	p.ErrorCode, p.ErrorMessage = codeOf(err), messageOf(err)
 	a.failed = true
-	if domainError(p.Err) == kafka.ErrNotLeaderOrFollower {
-		answer.CurrentLeader.LeaderID, answer.CurrentLeader.LeaderEpoch = int32(p.Leader), int32(p.LeaderEpoch)
-		a.leaders = append(a.leaders, p.Leader)
+}
+
+// set records where a partition's records are: some errors come with that, too
+// (rule F8).
+func (a *produceAnswer) set(at place, p replica.ProducedPartition) {
+	answer := a.partition(at)
+	answer.BaseOffset, answer.LogAppendTime, answer.LogStartOffset = int64(p.BaseOffset), p.LogAppendTimeMs, int64(p.LogStartOffset)
+}
+
+// name tells the client where a partition's leader is.
+func (a *produceAnswer) name(at place, leader leadership) {
+	p := a.partition(at)
+	p.CurrentLeader.LeaderID, p.CurrentLeader.LeaderEpoch = int32(leader.id), int32(leader.epoch)
+	a.leaders = append(a.leaders, leader.id)
+}
+
+// leadership is who leads a partition (KIP-951).
+type leadership struct {
+	id    kafka.BrokerID
+	epoch kafka.LeaderEpoch
+}
+
+// presentLeader is what the room knows of a partition's leader or, where it
+// knows nothing, the broker's image.
+func (c *call) presentLeader(tp kafka.TopicPartition, id kafka.BrokerID, epoch kafka.LeaderEpoch) leadership {
+	if p, ok := c.image().Partition(tp); ok && id == kafka.NoBroker {
+		return leadership{p.Leader, p.LeaderEpoch}
 	}
+	return leadership{id, epoch}
 }
 
 // produced sends the answer, as far as the client wants one.
