@@ -75,6 +75,7 @@ func (w *sweep) readStepOne(ctx context.Context) {
 	if w.options.enabled(Groups) {
 		w.readMovedGroups(limited, moved, unlisted)
 		w.rememberGroups()
+		w.dropNewcomers(limited)
 	}
 }
 

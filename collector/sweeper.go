@@ -17,7 +17,10 @@
 //	    ListOffsets: high watermark, last stable, log end        3 B
 //
 // A broker lists the groups that it coordinates, so FindCoordinator is needed
-// only when one of those is asked for that no broker listed. All requests are
+// only for a group that is not where it was listed, or is listed nowhere. When
+// leaders change in the sweep, Metadata and the steps of their partitions are
+// asked for again; when commits turn up for partitions that nobody knew, only
+// Metadata. A broker that has nothing to answer is not asked. All requests are
 // raw kmsg: kadm works on a *kgo.Client alone, which would rule out clusters in
 // the same process, and it retries, splits and resolves coordinators with
 // requests of its own, which would escape the order and the budget.
@@ -54,6 +57,8 @@ type Sweeper struct {
 	last       *layout               // of the last Metadata answer
 	asked      int32                 // the broker that gave it
 	remembered map[string]knownGroup // the groups of the sweeps before; replaced, never changed
+
+	knownOrphans map[topicPartition]bool // as the last sweep found them
 
 	// deaf are the brokers that answer a request for the log end with
 	// something else; see markDeaf.
