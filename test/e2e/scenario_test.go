@@ -43,13 +43,13 @@ func texts(t *testing.T, folder string) map[string]string {
 }
 
 // play plays a text on a stage and reports every output that differs.
-func play(t *testing.T, folder, text string, s *stage, cluster scenario.Cluster, opts scenario.Options, write bool) {
+func play(t *testing.T, folder, name, text string, s *stage, opts scenario.Options, write bool) {
 	t.Helper()
-	story, err := scenario.Parse(s.name, text, s.verbs()...)
+	story, err := scenario.Parse(name, text, s.verbs()...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := story.Run(context.Background(), cluster, opts)
+	result, err := story.Run(context.Background(), s.cluster, opts)
 	if errors.Is(err, scenario.ErrNotOffered) {
 		t.Skip("not run: ", err)
 	}
@@ -60,7 +60,7 @@ func play(t *testing.T, folder, text string, s *stage, cluster scenario.Cluster,
 		t.Error(err)
 	}
 	if write {
-		if err := os.WriteFile(filepath.Join("testdata", folder, s.name+".txt"), []byte(story.Update(result)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join("testdata", folder, name+".txt"), []byte(story.Update(result)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,13 +75,14 @@ func TestOnSimulator(t *testing.T) {
 				t.Parallel()
 				properties := given(t, name, text)
 				w := newWorld(t, 3, properties)
-				s := &stage{name: name}
+				s := newStage()
+				s.cluster, s.witness, s.sim = w, w.witness, w.sim
 				s.restart = func() *exporter {
 					e, _ := w.exporter(collector.Options{}, metrics.Options{})
 					return e
 				}
 				s.exporter = s.restart()
-				play(t, folder, text, s, w, scenario.Options{Given: w.properties}, *update && folder == "simulated")
+				play(t, folder, name, text, s, scenario.Options{Given: w.properties}, *update && folder == "simulated")
 			})
 		}
 	}
@@ -90,7 +91,7 @@ func TestOnSimulator(t *testing.T) {
 // given are the properties that a text needs.
 func given(t *testing.T, name, text string) map[string]string {
 	t.Helper()
-	story, err := scenario.Parse(name, text, (&stage{name: name}).verbs()...)
+	story, err := scenario.Parse(name, text, newStage().verbs()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,14 +119,15 @@ func TestOnKafka(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer client.Close()
-			s := &stage{name: name}
+			s := newStage()
+			s.cluster, s.witness = watched.Watch(network), watched
 			s.restart = func() *exporter {
 				e := newExporter(t, t.Name(), client, network.Now, collector.Options{}, metrics.Options{})
 				t.Cleanup(func() { e.judge(watched.Acts()) })
 				return e
 			}
 			s.exporter = s.restart()
-			play(t, "both", text, s, watched.Watch(network), scenario.Options{Given: litmus.Properties()}, *update)
+			play(t, "both", name, text, s, scenario.Options{Given: litmus.Properties()}, *update)
 		})
 	}
 }

@@ -14,27 +14,44 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+	"github.com/lso-exporter/lso-exporter/test/witness"
 )
 
 // stage is where a scenario with an exporter is played.
 type stage struct {
-	name     string // of the scenario, which its topics and groups are named for
 	exporter *exporter
 	restart  func() *exporter
+	cluster  scenario.Cluster
+	witness  *witness.Witness
+	sim      *simbroker.Cluster // nil on a real Kafka
 	page     page
+	faults   map[string]func() // what removes them
+	members  map[string]string // the only member of each group
 }
 
-// verbs are the commands about the exporter:
+// newStage returns a stage without a cluster, on which texts can be parsed.
+func newStage() *stage {
+	return &stage{faults: map[string]func(){}, members: map[string]string{}}
+}
+
+// verbs are the commands about the exporter, and those for which package
+// scenario has no need:
 //
 //	sweep                        one sweep and one scrape; prints the sweep's result
 //	look                         the same without output, where the result is not the story's
-//	scrape                       one scrape more of the same view; prints how many of Kafka's samples it has
+//	scrape                       one scrape more of the same view; prints whether it has one
 //	restart                      ends the exporter and starts another one, which has no memory
-//	show METRIC [of…] [label=value…] [with=label,…] [round=N]
+//	show METRIC [of…] [label=value…] [with=label,…] [round=N] [sum]
 //	                             the value in the last scrape, or "absent"; with= adds labels, round= rounds
-//	                             to multiples of N; the count of a histogram
+//	                             to multiples of N; of a histogram the count, or with sum its sum
 //	ready                        what /readyz says
+//	join GROUP TOPIC             a member joins a classic group and is its leader; leave GROUP ends it
+//	CreateTopic, DeleteTopic, DeleteGroup, OffsetDelete
+//	                             as the requests of these names
+//	lossy PARTITION              tells the oracle that records of the partition are about to be lost
+//	delay API DURATION           (simulator) requests of the API are begun that much later; 0 ends it
 //
 // "of" are the symbols of a partition (T1-0), topic (T1) or group (G1).
 func (s *stage) verbs() []scenario.Verb {
@@ -46,14 +63,15 @@ func (s *stage) verbs() []scenario.Verb {
 			return func(context.Context, *scenario.Play) (string, error) { return do(), nil }, nil
 		}
 	}
-	return []scenario.Verb{
+	verbs := []scenario.Verb{
 		{Name: "sweep", Usage: "sweep", Parse: plain(s.sweep)},
 		{Name: "look", Usage: "look", Parse: plain(func() string { s.sweep(); return "" })},
 		{Name: "scrape", Usage: "scrape", Parse: plain(s.scrape)},
 		{Name: "restart", Usage: "restart", Parse: plain(func() string { s.exporter = s.restart(); return "" })},
 		{Name: "ready", Usage: "ready", Parse: plain(s.ready)},
-		{Name: "show", Usage: "show METRIC [of…] [label=value…] [with=label,…] [round=N]", Parse: s.show},
+		{Name: "show", Usage: "show METRIC [of…] [label=value…] [with=label,…] [round=N] [sum]", Parse: s.show},
 	}
+	return append(verbs, s.clientVerbs()...)
 }
 
 func (s *stage) sweep() string {
@@ -61,7 +79,7 @@ func (s *stage) sweep() string {
 	s.page = parsePage(s.exporter.sweep())
 	for _, result := range []string{"complete", "partial", "failed"} {
 		pick := selection{labels: map[string]string{"result": result}}
-		if s.page.sum("lso_exporter_sweeps_total", pick) > before.sum("lso_exporter_sweeps_total", pick) {
+		if s.page.total("lso_exporter_sweeps_total", pick) > before.total("lso_exporter_sweeps_total", pick) {
 			return result
 		}
 	}
@@ -90,9 +108,9 @@ func (s *stage) ready() string {
 // selection is which samples of a metric to show, and how.
 type selection struct {
 	labels map[string]string
-	group  *regexp.Regexp // the symbol's names: a number may be added to it
 	with   []string
 	round  float64
+	sum    bool // of a histogram
 }
 
 var (
@@ -106,44 +124,49 @@ func (s *stage) show(words []string) (scenario.Action, error) {
 	if len(words) == 0 {
 		return nil, fmt.Errorf("no metric")
 	}
-	pick := selection{labels: map[string]string{}}
-	for _, w := range words[1:] {
-		if err := s.pick(&pick, w); err != nil {
-			return nil, err
-		}
+	if err := (&selection{}).take(words[1:], func(symbol string) string { return symbol }); err != nil {
+		return nil, err
 	}
-	return func(context.Context, *scenario.Play) (string, error) { return s.page.render(words[0], pick), nil }, nil
+	return func(_ context.Context, p *scenario.Play) (string, error) {
+		var pick selection
+		err := pick.take(words[1:], p.Name)
+		return s.page.render(words[0], pick), err
+	}, nil
 }
 
-// pick takes one word of a show command into a selection.
-func (s *stage) pick(pick *selection, word string) error {
-	key, value, labelled := strings.Cut(word, "=")
-	switch {
-	case key == "with":
-		pick.with = strings.Split(value, ",")
-	case key == "round":
-		n, err := strconv.ParseFloat(value, 64)
-		pick.round = n
-		return err
-	case labelled && brokerLetter.MatchString(value):
-		pick.labels[key] = strconv.Itoa(int(value[0]-'A') + 1)
-	case labelled:
-		pick.labels[key] = value
-	case partitionSymbol.MatchString(word):
-		m := partitionSymbol.FindStringSubmatch(word)
-		pick.labels["topic"], pick.labels["partition"] = s.topic(m[1]), m[2]
-	case topicSymbol.MatchString(word):
-		pick.labels["topic"] = s.topic(word)
-	case groupSymbol.MatchString(word):
-		pick.group = regexp.MustCompile("^" + regexp.QuoteMeta(s.topic(word)) + `(-\d+)?$`)
-	default:
-		return fmt.Errorf("%s is neither a symbol nor label=value", word)
+// take reads the words of a show command.
+func (pick *selection) take(words []string, name func(symbol string) string) error {
+	pick.labels = map[string]string{}
+	for _, word := range words {
+		key, value, labelled := strings.Cut(word, "=")
+		switch {
+		case word == "sum":
+			pick.sum = true
+		case key == "with":
+			pick.with = strings.Split(value, ",")
+		case key == "round":
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return err
+			}
+			pick.round = n
+		case labelled && brokerLetter.MatchString(value):
+			pick.labels[key] = strconv.Itoa(int(value[0]-'A') + 1)
+		case labelled:
+			pick.labels[key] = value
+		case partitionSymbol.MatchString(word):
+			m := partitionSymbol.FindStringSubmatch(word)
+			pick.labels["topic"], pick.labels["partition"] = name(m[1]), m[2]
+		case topicSymbol.MatchString(word):
+			pick.labels["topic"] = name(word)
+		case groupSymbol.MatchString(word):
+			pick.labels["group"] = name(word)
+		default:
+			return fmt.Errorf("%s is neither a symbol nor label=value", word)
+		}
 	}
 	return nil
 }
-
-// topic is the real name of a topic or group, as package scenario makes it.
-func (s *stage) topic(symbol string) string { return s.name + "-" + strings.ToLower(symbol) }
 
 // page is a parsed scrape.
 type page map[string][]*dto.Metric
@@ -168,7 +191,7 @@ func (pick selection) matches(m *dto.Metric) bool {
 			return false
 		}
 	}
-	return pick.group == nil || pick.group.MatchString(have["group"])
+	return true
 }
 
 func labelsOf(m *dto.Metric) map[string]string {
@@ -191,8 +214,8 @@ func valueOf(m *dto.Metric) float64 {
 	return m.Gauge.GetValue()
 }
 
-// sum adds up the samples of a selection.
-func (p page) sum(name string, pick selection) (sum float64) {
+// total adds up the samples of a selection.
+func (p page) total(name string, pick selection) (sum float64) {
 	for _, m := range p[name] {
 		if pick.matches(m) {
 			sum += valueOf(m)
@@ -209,6 +232,9 @@ func (p page) render(name string, pick selection) string {
 			continue
 		}
 		v := valueOf(m)
+		if pick.sum {
+			v = m.Histogram.GetSampleSum()
+		}
 		if pick.round > 0 {
 			v = math.Round(v/pick.round) * pick.round
 		}

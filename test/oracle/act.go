@@ -63,6 +63,10 @@ const (
 	// DeleteRecords: Topic, Partition, Offset (the low watermark that was
 	// answered). The sight of a log start that retention moved counts as one.
 	DeleteRecords Kind = "delete_records"
+	// LoseRecords says that a change of leader lost records of a partition: Topic,
+	// Partition. From Sent on its offsets are no longer judged but for their
+	// order, and may go back.
+	LoseRecords Kind = "lose_records"
 	// DeleteGroup: Group.
 	DeleteGroup Kind = "delete_group"
 	// JoinGroup: Group, Member, Topics (those it may be assigned partitions of).

@@ -127,7 +127,9 @@ func (v *verdict) types() {
 			v.wrong(s, "0 or more", "a negative value is shown")
 		}
 		if s.kind == dto.MetricType_COUNTER || s.kind == dto.MetricType_HISTOGRAM {
-			if before, ok := v.life.counters[series]; ok && s.value < before {
+			before, ok := v.life.counters[series]
+			anew := v.life.last != nil && v.truth().renewed(s.labels["topic"], v.life.last.s, v.e)
+			if ok && s.value < before && !anew {
 				v.wrong(s, fmt.Sprintf("%v or more", before), "a counter falls")
 			}
 			v.life.counters[series] = s.value
@@ -255,9 +257,20 @@ func (v *verdict) partitions(s sample) []*partition {
 	return nil
 }
 
+// whole is partitions, or none if records of one may have been lost.
+func (v *verdict) whole(s sample) []*partition {
+	list := v.partitions(s)
+	for _, p := range list {
+		if p.lossy <= v.e {
+			return nil
+		}
+	}
+	return list
+}
+
 // among judges a sample that must be a value of one of the partitions' steps.
 func (v *verdict) among(s sample, rule string, of func(*partition) *steps) {
-	list := v.partitions(s)
+	list := v.whole(s)
 	if len(list) == 0 {
 		return
 	}

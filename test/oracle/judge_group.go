@@ -63,6 +63,9 @@ func (v *verdict) lag(s sample, end string, steps func(*partition) *steps) {
 	}
 	parts, logs := v.commitLogs(s)
 	for i, p := range parts {
+		if p.lossy <= v.e {
+			return
+		}
 		least, most, none := v.lagBounds(p, logs[i])
 		if none {
 			v.wrong(s, "nothing: there was no commit", "a lag is shown without a commit")

@@ -33,7 +33,7 @@ func (v *verdict) lastStable(s sample) {
 		v.wrong(s, "nothing without a high watermark", "a last stable offset stands alone")
 		return
 	}
-	list := v.partitions(s)
+	list := v.whole(s)
 	if len(list) == 0 {
 		return
 	}
@@ -83,7 +83,7 @@ func (v *verdict) unstable(s sample)     { v.difference(s, highWater, lastStable
 func (v *verdict) unreplicated(s sample) { v.difference(s, logEnd, highWater, true) }
 
 func (v *verdict) regressions(s sample) {
-	if s.value > 0 && !internal(s.labels["topic"]) {
+	if s.value > 0 && len(v.whole(s)) > 0 {
 		v.wrong(s, "0: no offset of the record goes back", "an offset is said to have gone back")
 	}
 }
@@ -175,9 +175,9 @@ func (v *verdict) seconds(s sample) {
 	now := &sight{s: v.s, e: v.e, sweeps: v.sweeps, first: v.s, lso: lso, high: high, below: below, observed: total, stalled: stall}
 	before := v.life.seen[r]
 	v.life.seen[r] = now
-	list := v.partitions(s)
-	if len(list) == 1 && before != nil && before.s < list[0].created.early {
-		before = nil // of an earlier life of the topic
+	list := v.whole(s)
+	if before != nil && v.truth().renewed(s.labels["topic"], before.s, v.e) {
+		before = nil // perhaps of an earlier life of the topic
 	}
 	if before != nil {
 		now.first = before.first

@@ -20,6 +20,7 @@ type partition struct {
 	replicas  []int32
 	minInSync int
 	created   window
+	lossy     moment // from when on records may be lost: its offsets are not known
 
 	start steps // log start offset
 	end   steps // log end offset: one event an entry of the log

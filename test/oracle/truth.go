@@ -68,7 +68,7 @@ func (l *learner) learn(a Act) error {
 		l.learnGroup(a)
 	case CommitOffset, DeleteOffset:
 		return l.learnCommit(a)
-	case Append, AddPartition, WriteMarker, LostMarker, Marker, DeleteRecords, Leader:
+	case Append, AddPartition, WriteMarker, LostMarker, Marker, DeleteRecords, LoseRecords, Leader:
 		return l.learnPartition(a)
 	default:
 		return fmt.Errorf("record: no such kind of act: %q", a.Kind)
@@ -109,7 +109,7 @@ func (l *learner) addPartitions(t *topic, life int, a Act) {
 	for _, replicas := range a.Replicas {
 		t.partitions = append(t.partitions, &partition{
 			placeKey: placeKey{t.name, life, int32(len(t.partitions))},
-			replicas: replicas, minInSync: max(1, a.MinInSync), created: a.window(),
+			replicas: replicas, minInSync: max(1, a.MinInSync), created: a.window(), lossy: never,
 		})
 	}
 }
@@ -213,6 +213,8 @@ func (l *learner) learnPartition(a Act) error {
 	case DeleteRecords:
 		p.start.values = append(p.start.values, a.Offset)
 		p.start.windows = append(p.start.windows, a.window())
+	case LoseRecords:
+		p.lossy = min(p.lossy, momentOf(a.Sent))
 	case Leader:
 		l.sights[key] = append(l.sights[key], a)
 	}
@@ -303,6 +305,18 @@ func (t *Truth) certain(name string, s, e moment) *topic {
 		}
 	}
 	return nil
+}
+
+// renewed says whether a topic of that name may have been created anew within
+// [s, e].
+func (t *Truth) renewed(name string, s, e moment) bool {
+	lives := t.topics[name]
+	for i := 1; i < len(lives); i++ {
+		if lives[i].created.early <= e && s <= lives[i].created.late.add(t.fleet.slack()) {
+			return true
+		}
+	}
+	return false
 }
 
 // partitions are those that a sample of [s, e] may be of.
