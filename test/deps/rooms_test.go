@@ -11,7 +11,7 @@ import (
 // byte from its seed. Which packages they may import is told by a test of
 // simbroker; here is what they may not do.
 var rooms = []string{
-	"simbroker/kafka", "simbroker/property", "simbroker/producer", "simbroker/commitlog",
+	"simbroker/kafka", "simbroker/message", "simbroker/property", "simbroker/producer", "simbroker/commitlog",
 	"simbroker/replica", "simbroker/txn", "simbroker/group", "simbroker/controller",
 }
 
