@@ -83,3 +83,29 @@ func BenchmarkFetch(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkReplicate is one record's way to two followers that follow many
+// partitions, on a simulated clock.
+func BenchmarkReplicate(b *testing.B) {
+	for _, n := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("partitions=%d", n), func(b *testing.B) {
+			c := newCluster(b, 3)
+			var tp kafka.TopicPartition
+			for i := range n {
+				s := PartitionState{
+					Partition: kafka.TopicPartition{Topic: "T", Partition: int32(i)}, TopicID: kafka.TopicID{1},
+					Replicas: []kafka.BrokerID{0, 1, 2}, ISR: []kafka.BrokerID{0, 1, 2}, Config: DefaultTopicConfig(),
+				}
+				tp = s.Partition
+				c.publish(s)
+			}
+			c.settle()
+			batch := N(1)
+			for b.Loop() {
+				if got := c.send(acksAll(tp, request(tp, batch))); got[:2] != "ok" {
+					b.Fatal(got)
+				}
+			}
+		})
+	}
+}

@@ -185,11 +185,12 @@ func (b *Broker) lookup(tp kafka.TopicPartition) (*partition, error) {
 	return nil, kafka.ErrUnknownTopicOrPartition
 }
 
-// lookupLeader finds a partition that this broker leads.
+// lookupLeader finds a partition that this broker leads. One that it only
+// follows is returned with the error, as it knows the leader.
 func (b *Broker) lookupLeader(tp kafka.TopicPartition) (*partition, error) {
 	p, err := b.lookup(tp)
 	if err == nil && p.role != Leader {
-		return nil, kafka.ErrNotLeaderOrFollower
+		return p, kafka.ErrNotLeaderOrFollower
 	}
 	return p, err
 }

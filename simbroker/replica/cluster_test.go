@@ -21,7 +21,7 @@ const latency = time.Millisecond
 // cluster is a few brokers, a controller that obeys, and a coordinator that
 // says what it is told to.
 type cluster struct {
-	t      *testing.T
+	t      testing.TB
 	loop   *clock.Loop
 	nodes  []*node
 	states map[kafka.TopicPartition]PartitionState
@@ -40,7 +40,7 @@ type node struct {
 	roles   []RoleChange
 }
 
-func newCluster(t *testing.T, brokers int, change ...func(*Config)) *cluster {
+func newCluster(t testing.TB, brokers int, change ...func(*Config)) *cluster {
 	c := &cluster{
 		t: t, loop: clock.NewSimulated(start),
 		states: map[kafka.TopicPartition]PartitionState{}, fenced: map[kafka.BrokerID]bool{},

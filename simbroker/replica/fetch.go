@@ -13,6 +13,7 @@ type fetch struct {
 	broker *Broker
 	req    FetchRequest
 	done   func(FetchResult) // nil once answered
+	parts  []*partition      // those of the request as they were last found, nil where not hosted
 	timer  *clock.Timer
 	due    bool // it will be answered in the next event
 }
@@ -31,7 +32,7 @@ func (f *fetch) isFollower() bool { return f.req.ReplicaID >= 0 }
 // the wait; so does a newer fetch of the same follower. News of the high
 // watermark alone does not: a follower learns it with its next answer.
 func (b *Broker) Fetch(req FetchRequest, done func(FetchResult)) {
-	f := &fetch{broker: b, req: req, done: done}
+	f := &fetch{broker: b, req: req, done: done, parts: make([]*partition, len(req.Partitions))}
 	if f.isFollower() {
 		if older := b.followerFetches[req.ReplicaID]; older != nil {
 			older.ready()
@@ -46,8 +47,8 @@ func (b *Broker) Fetch(req FetchRequest, done func(FetchResult)) {
 }
 
 func (f *fetch) wait() {
-	for i := range f.req.Partitions {
-		if p := f.broker.partitions[f.req.Partitions[i].Partition]; p != nil {
+	for i, p := range f.parts {
+		if p != nil {
 			p.fetches = slices.DeleteFunc(p.fetches, func(w fetchWait) bool { return w.fetch.done == nil })
 			p.fetches = append(p.fetches, fetchWait{f, i})
 		}
@@ -107,7 +108,7 @@ func (f *fetch) read(acknowledge bool) (result FetchResult, enough bool) {
 
 func (f *fetch) acknowledge(i int, leaderEnd kafka.Offset) {
 	at := &f.req.Partitions[i]
-	f.broker.partitions[at.Partition].followerFetched(f.req.ReplicaID, at.Offset, at.LogStartOffset, leaderEnd)
+	f.parts[i].followerFetched(f.req.ReplicaID, at.Offset, at.LogStartOffset, leaderEnd)
 }
 
 func (f *fetch) readPartition(i, left int, atLeastOne bool, got *FetchedPartition) {
@@ -116,7 +117,7 @@ func (f *fetch) readPartition(i, left int, atLeastOne bool, got *FetchedPartitio
 		Partition: at.Partition, LeaderEpoch: -1, Leader: kafka.NoBroker,
 		HighWatermark: kafka.NoOffset, LastStableOffset: kafka.NoOffset, LogStartOffset: kafka.NoOffset, LogEndOffset: kafka.NoOffset,
 	}
-	p, err := f.find(at)
+	p, err := f.find(i)
 	if err != nil {
 		got.Err = err
 		if p != nil {
@@ -152,12 +153,15 @@ func (f *fetch) tellRange(got *FetchedPartition, start, end kafka.Offset) {
 	}
 }
 
-// find checks that this replica may serve the fetch. On an error p is the
-// partition if it is hosted.
-func (f *fetch) find(at *FetchPartition) (p *partition, err error) {
-	p, err = f.broker.lookup(at.Partition)
-	if err != nil {
-		return nil, err
+// find checks that this replica may serve the fetch of one partition. On an
+// error p is the partition if it is hosted.
+func (f *fetch) find(i int) (p *partition, err error) {
+	at := &f.req.Partitions[i]
+	if p = f.parts[i]; p == nil || p.role == NotHosted {
+		if p, err = f.broker.lookup(at.Partition); err != nil {
+			return nil, err
+		}
+		f.parts[i] = p
 	}
 	if at.TopicID != (kafka.TopicID{}) && at.TopicID != p.state.TopicID {
 		return nil, kafka.ErrInconsistentTopicID
@@ -204,16 +208,17 @@ func diverging(log *commitlog.Log, at *FetchPartition) (*commitlog.EpochEnd, err
 // wakeFetches answers the waiting fetches for which there is enough now.
 func (p *partition) wakeFetches() {
 	for _, w := range p.fetches {
-		if w.fetch.done != nil && !w.fetch.due && w.fetch.enough(p, w.index) {
+		if w.fetch.done != nil && !w.fetch.due && w.fetch.enough(w.index) {
 			w.fetch.ready()
 		}
 	}
 }
 
 // enough looks whether a change of one partition ends the wait.
-func (f *fetch) enough(p *partition, index int) bool {
+func (f *fetch) enough(index int) bool {
 	at := &f.req.Partitions[index]
-	if _, err := f.find(at); err != nil || at.Offset > p.log.LogEndOffset() {
+	p, err := f.find(index)
+	if err != nil || at.Offset > p.log.LogEndOffset() {
 		return true
 	}
 	if at.LastFetchedEpoch >= 0 {
@@ -226,8 +231,8 @@ func (f *fetch) enough(p *partition, index int) bool {
 		return n > 0 && n >= int64(f.req.MinBytes)
 	}
 	total := int64(0)
-	for i := range f.req.Partitions {
-		if p := f.broker.partitions[f.req.Partitions[i].Partition]; p != nil {
+	for i, p := range f.parts {
+		if p != nil {
 			total += f.available(p, &f.req.Partitions[i])
 		}
 	}

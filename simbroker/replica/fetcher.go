@@ -68,7 +68,7 @@ func (f *fetcher) restart() {
 func (f *fetcher) send() {
 	f.timer.Stop()
 	f.fetch++
-	at, next := f.positions()
+	at, of, next := f.positions()
 	if len(at) == 0 {
 		f.retryIn(next)
 		return
@@ -87,7 +87,7 @@ func (f *fetcher) send() {
 			f.retryIn(f.broker.cfg.ReplicaFetchBackoff)
 			return
 		}
-		f.take(at, result)
+		f.take(at, of, result)
 		f.send()
 	})
 }
@@ -100,13 +100,13 @@ func (f *fetcher) retryIn(d time.Duration) {
 	}
 }
 
-// positions are where to fetch, each time with another partition first, since
-// the first is served best. If none can be fetched now, next is how long to
-// wait for one.
-func (f *fetcher) positions() (at []FetchPartition, next time.Duration) {
+// positions are where to fetch of which partitions, each time with another one
+// first, since the first is served best. If none can be fetched now, next is
+// how long to wait for one.
+func (f *fetcher) positions() (at []FetchPartition, of []*partition, next time.Duration) {
 	now := f.broker.nowMs()
 	n := len(f.partitions)
-	at = make([]FetchPartition, 0, n)
+	at, of = make([]FetchPartition, 0, n), make([]*partition, 0, n)
 	f.turn++
 	for i := range n {
 		p := f.partitions[(f.turn+i)%n]
@@ -116,6 +116,7 @@ func (f *fetcher) positions() (at []FetchPartition, next time.Duration) {
 			}
 			continue
 		}
+		of = append(of, p)
 		at = append(at, FetchPartition{
 			Partition: p.state.Partition, TopicID: p.state.TopicID,
 			Offset: p.log.LogEndOffset(), LogStartOffset: p.log.LogStartOffset(),
@@ -123,14 +124,13 @@ func (f *fetcher) positions() (at []FetchPartition, next time.Duration) {
 			CurrentLeaderEpoch: p.state.LeaderEpoch, LastFetchedEpoch: p.log.LatestEpoch(),
 		})
 	}
-	return at, next
+	return at, of, next
 }
 
 // take applies an answer to the partitions that are still where they were.
-func (f *fetcher) take(at []FetchPartition, result FetchResult) {
-	for i := range result.Partitions {
-		p := f.broker.partitions[at[i].Partition]
-		if p == nil || p.fetcher != f || p.state.LeaderEpoch != at[i].CurrentLeaderEpoch || p.log.LogEndOffset() != at[i].Offset {
+func (f *fetcher) take(at []FetchPartition, of []*partition, result FetchResult) {
+	for i, p := range of {
+		if p.fetcher != f || p.state.LeaderEpoch != at[i].CurrentLeaderEpoch || p.log.LogEndOffset() != at[i].Offset {
 			continue
 		}
 		p.take(&result.Partitions[i])

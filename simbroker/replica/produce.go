@@ -156,7 +156,7 @@ func (r *produce) verify(next func()) {
 		next()
 		return
 	}
-	r.broker.ask(req, func(errs []error) {
+	r.broker.ask(req, func() { r.guard(asked) }, func(errs []error) {
 		for j, i := range asked {
 			if err := verificationError(errs[j], r.req.Support); err != nil {
 				r.fail(i, err)
@@ -164,6 +164,16 @@ func (r *produce) verify(next func()) {
 		}
 		next()
 	})
+}
+
+// guard begins the verification of partitions anew.
+func (r *produce) guard(asked []int) {
+	for _, i := range asked {
+		if p, err := r.broker.lookupLeader(r.req.Partitions[i].Partition); err == nil {
+			b := &r.batches[i]
+			r.guards[i] = p.log.StartVerification(b.Producer, b.BaseSequence, r.req.Support == AddPartition, r.broker.nowMs())
+		}
+	}
 }
 
 // append writes the batches that are not refused yet.

@@ -335,6 +335,17 @@ func TestF1CaughtUpReplicaOutsideTheISRHoldsTheHighWatermark(t *testing.T) {
 	c.offsets(tp, "3/3/3")
 }
 
+// A follower refuses, and names the leader (KIP-951).
+func TestFollowersNameTheLeader(t *testing.T) {
+	c := newCluster(t, 2)
+	tp := c.topic("T1", both())
+	got := ""
+	c.nodes[1].Produce(request(tp, N(1)), func(r ProduceResult) {
+		got = fmt.Sprint(r.Partitions[0].Err, " leader ", r.Partitions[0].Leader, " epoch ", r.Partitions[0].LeaderEpoch)
+	})
+	c.expect("produce", "NOT_LEADER_OR_FOLLOWER leader 0 epoch 0", got)
+}
+
 // A deposed leader answers what waits on it (rule F8).
 func TestF8WaitingAppendsLearnOfAnotherLeader(t *testing.T) {
 	c := newCluster(t, 2)
@@ -416,6 +427,20 @@ func TestRoleChangesAreTold(t *testing.T) {
 	if got := c.nodes[0].Partitions(); len(got) != 0 {
 		t.Fatalf("broker 0 still hosts %v", got)
 	}
+}
+
+func TestBrokersPrintThemselves(t *testing.T) {
+	c := newCluster(t, 2)
+	second, first := c.topic("T2", one(1)), c.topic("T1", both())
+	c.produce(first, T(1, 0, 0, 2), "ok @0")
+	c.produce(second, N(1), "ok @0")
+	c.settle()
+	c.expect("broker 0", "broker 0: T1-0 leader leader 0 epoch 0/0 ISR [0 1] epoch start 0 followers [1@2] proposed [] "+
+		"log 0..2/2/0 segments 1 epochs [0@0] producers [(1,0) seq 1 ce -1 start 0] ongoing [1:0--1] unreplicated []", c.nodes[0].String())
+	c.expect("broker 1", "broker 1: T1-0 follower leader 0 epoch 0/0 ISR [0 1] log 0..2/2/0 segments 1 epochs [0@0] "+
+		"producers [(1,0) seq 1 ce -1 start 0] ongoing [1:0--1] unreplicated []; "+
+		"T2-0 leader leader 1 epoch 0/0 ISR [1] epoch start 0 followers [] proposed [] "+
+		"log 0..1/1/1 segments 1 epochs [0@0] producers [] ongoing [] unreplicated []", c.nodes[1].String())
 }
 
 // A topic created again under its name starts with an empty log.

@@ -10,18 +10,22 @@ import (
 // ask puts a request to the Verifier. While partitions are to be added and the
 // coordinator answers CONCURRENT_TRANSACTIONS, because the transaction before
 // is still being completed, it asks again for a while, sparing the client the
-// retry (KIP-890).
-func (b *Broker) ask(req VerifyRequest, done func([]error)) {
+// retry (KIP-890). Each time again is called first: the marker that ends that
+// transaction takes the guards of before with it (rule G11).
+func (b *Broker) ask(req VerifyRequest, again func(), done func([]error)) {
 	giveUp := b.deps.Clock.Now().Add(b.cfg.AddPartitionsToTxnRetryBackoffMax)
 	var try func()
 	try = func() {
 		b.deps.Verifier.Verify(req, func(errs []error) {
-			again := req.Add && slices.Contains(errs, error(kafka.ErrConcurrentTransactions)) && b.deps.Clock.Now().Before(giveUp)
-			if !again {
+			retry := req.Add && slices.Contains(errs, error(kafka.ErrConcurrentTransactions)) && b.deps.Clock.Now().Before(giveUp)
+			if !retry {
 				done(errs)
 				return
 			}
-			b.deps.Clock.After(b.cfg.AddPartitionsToTxnRetryBackoff, try)
+			b.deps.Clock.After(b.cfg.AddPartitionsToTxnRetryBackoff, func() {
+				again()
+				try()
+			})
 		})
 	}
 	try()
