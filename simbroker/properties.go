@@ -62,8 +62,8 @@ func topicConfig(t property.Inherited) replica.TopicConfig {
 		MinInsyncReplicas: int(t.Int("min.insync.replicas")),
 		Log: commitlog.Config{
 			SegmentBytes:       t.Int("segment.bytes"),
-			SegmentMs:          t.Duration("segment.ms"),
-			RetentionMs:        t.Duration("retention.ms"),
+			SegmentTime:        t.Duration("segment.ms"),
+			RetentionTime:      t.Duration("retention.ms"),
 			RetentionBytes:     t.Int("retention.bytes"),
 			Delete:             slices.Contains(policy, "delete"),
 			Compact:            slices.Contains(policy, "compact"),

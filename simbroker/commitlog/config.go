@@ -14,8 +14,8 @@ const (
 // Config holds a topic's properties, by Kafka's names.
 type Config struct {
 	SegmentBytes       int64         // segment.bytes
-	SegmentMs          time.Duration // segment.ms
-	RetentionMs        time.Duration // retention.ms; negative for no limit
+	SegmentTime        time.Duration // segment.ms
+	RetentionTime      time.Duration // retention.ms; negative for no limit
 	RetentionBytes     int64         // retention.bytes; negative for no limit
 	Delete             bool          // cleanup.policy contains delete
 	Compact            bool          // cleanup.policy contains compact
@@ -30,8 +30,8 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		SegmentBytes:       1 << 30,
-		SegmentMs:          7 * 24 * time.Hour,
-		RetentionMs:        7 * 24 * time.Hour,
+		SegmentTime:        7 * 24 * time.Hour,
+		RetentionTime:      7 * 24 * time.Hour,
 		RetentionBytes:     -1,
 		Delete:             true,
 		TimestampBeforeMax: 1<<63 - 1,

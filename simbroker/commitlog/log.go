@@ -227,7 +227,7 @@ func (l *Log) DeleteOldSegments(nowMs int64) int {
 			return excess >= 0
 		})
 	}
-	if limit := l.config.RetentionMs; limit >= 0 {
+	if limit := l.config.RetentionTime; limit >= 0 {
 		n += l.deleteWhile(nowMs, func(i int) bool {
 			return nowMs-l.segments[i].largestTimestampMs() > limit.Milliseconds()
 		})

@@ -20,7 +20,7 @@ type testLog struct {
 
 func newLog(t *testing.T, change ...func(*Config)) *testLog {
 	c := DefaultConfig()
-	c.RetentionMs = -1
+	c.RetentionTime = -1
 	for _, f := range change {
 		f(&c)
 	}
@@ -99,7 +99,7 @@ func TestB6Roll(t *testing.T) {
 		l.segmentsExpect("[0 2 4]")
 	})
 	t.Run("segment.ms, by the batches' timestamps", func(t *testing.T) {
-		l := newLog(t, func(c *Config) { c.SegmentMs = time.Hour })
+		l := newLog(t, func(c *Config) { c.SegmentTime = time.Hour })
 		hour := time.Hour.Milliseconds()
 		l.plain(1, now-2*hour)
 		l.plain(1, now-hour) // an hour is not more than an hour
@@ -110,7 +110,7 @@ func TestB6Roll(t *testing.T) {
 }
 
 func TestB7RetentionByTime(t *testing.T) {
-	l := newLog(t, func(c *Config) { c.SegmentMs, c.RetentionMs = time.Hour, 3*time.Hour })
+	l := newLog(t, func(c *Config) { c.SegmentTime, c.RetentionTime = time.Hour, 3*time.Hour })
 	hour := time.Hour.Milliseconds()
 	l.txn(1, 0, 0, 2, now-10*hour, now-10*hour)
 	l.plain(2, now-8*hour, now-8*hour)
@@ -127,7 +127,7 @@ func TestB7RetentionByTime(t *testing.T) {
 }
 
 func TestB7RetentionKeepsWhatIsNotReplicated(t *testing.T) {
-	l := newLog(t, func(c *Config) { c.RetentionMs = time.Hour })
+	l := newLog(t, func(c *Config) { c.RetentionTime = time.Hour })
 	old := now - 2*time.Hour.Milliseconds()
 	a := Append{NowMs: now}
 	for range 2 {
@@ -443,7 +443,7 @@ func TestC12RecoveryOverSegments(t *testing.T) {
 // Segments that fall behind take their snapshots along; a restart then knows
 // only later producers.
 func TestC12RestartAfterRetention(t *testing.T) {
-	l := newLog(t, func(c *Config) { c.RetentionMs = time.Hour })
+	l := newLog(t, func(c *Config) { c.RetentionTime = time.Hour })
 	old := now - 2*time.Hour.Milliseconds()
 	l.txn(1, 0, 0, 2, old, old)
 	l.DeleteOldSegments(now)

@@ -137,7 +137,7 @@ func TestL09ThreeAbortedTransactions(t *testing.T) {
 
 func TestL10TransactionOverThreeSegments(t *testing.T) {
 	c := newCluster(t, 1)
-	tp := c.topic("T1", one(0), func(cfg *TopicConfig) { cfg.Log.SegmentMs = time.Hour })
+	tp := c.topic("T1", one(0), func(cfg *TopicConfig) { cfg.Log.SegmentTime = time.Hour })
 	ms := start.UnixMilli()
 	hour := time.Hour.Milliseconds()
 	c.produce(tp, T(1, 0, 0, 2, ms-3*hour, ms-3*hour), "ok @0")
@@ -151,7 +151,7 @@ func TestL10TransactionOverThreeSegments(t *testing.T) {
 
 func TestL11TimestampsAroundAnOpenTransaction(t *testing.T) {
 	c := newCluster(t, 1)
-	tp := c.topic("T1", one(0), func(cfg *TopicConfig) { cfg.Log.RetentionMs = -1 })
+	tp := c.topic("T1", one(0), func(cfg *TopicConfig) { cfg.Log.RetentionTime = -1 })
 	c.produce(tp, N(5, 1000, 1001, 1002, 1003, 1004), "ok @0")
 	c.produce(tp, T(1, 0, 0, 3, 1005, 1006, 1007), "ok @5")
 	c.produce(tp, N(2, 1008, 1009), "ok @8")
@@ -358,7 +358,7 @@ func TestL38RetentionUnderAnOpenTransaction(t *testing.T) {
 		c.produce(tp, T(1, 0, 0, 2, old, old), "ok @0")
 		c.produce(tp, N(2, old, old), "ok @2")
 		c.offsets(tp, "4/4/0")
-		c.change(tp, func(s *PartitionState) { s.Config.Log.RetentionMs = time.Hour })
+		c.change(tp, func(s *PartitionState) { s.Config.Log.RetentionTime = time.Hour })
 		c.settle()
 		c.offsets(tp, "4/4/4")
 		c.list(c.states[tp].Leader, latest(tp, Earliest, ReadUncommitted), "4 ts -1 epoch 0")

@@ -245,7 +245,7 @@ func TestC11ProducerExpiry(t *testing.T) {
 		cfg.ProducerIDExpiration = 30 * time.Minute
 		cfg.ProducerIDExpirationCheck = time.Second
 	})
-	tp := c.topic("T1", one(0), func(cfg *TopicConfig) { cfg.Log.RetentionMs = -1 })
+	tp := c.topic("T1", one(0), func(cfg *TopicConfig) { cfg.Log.RetentionTime = -1 })
 	old := start.Add(-time.Hour).UnixMilli()
 	aged := func(as commitlog.Producing) commitlog.Batch { return commitlog.Build(as, records(1, old)) }
 	c.produce(tp, T(1, 0, 0, 1, old), "ok @0")
