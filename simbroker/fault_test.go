@@ -1,67 +1,146 @@
 package simbroker_test
 
 import (
-	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// A held follower falls behind in the held topic alone, and catches up when it
-// is let go.
-func TestHoldFetchesKeepsTheHighWatermark(t *testing.T) {
-	c := overTCP(t, small)
-	ctx := within(t, 20*time.Second)
-	cl := client(t, c, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
-	createTopic(t, ctx, cl, "held", 1, 2)
-	createTopic(t, ctx, cl, "free", 1, 2)
-	remove := c.Install(simbroker.HoldFetches{Topic: "held"})
-	c.Advance(time.Second) // past the fetch that was under way
-	for _, topic := range []string{"held", "free"} {
-		if err := cl.ProduceSync(ctx, &kgo.Record{Topic: topic, Value: []byte("v")}).FirstErr(); err != nil {
-			t.Fatal(err)
+func TestFaultsPrintThemselves(t *testing.T) {
+	for _, c := range []struct {
+		fault simbroker.Fault
+		want  string
+	}{
+		{simbroker.HoldMarkers{}, "hold markers"},
+		{simbroker.HoldMarkers{Topic: "t"}, "hold markers of t"},
+		{simbroker.DropMarkers{Topic: "t", Partitions: []int32{0, 2}}, "drop markers of t[0 2]"},
+		{simbroker.DelayRequests{Delay: time.Millisecond}, "delay requests by 1ms"},
+		{simbroker.DelayRequests{Broker: 2, APIs: []kmsg.Key{kmsg.ListOffsets, kmsg.Fetch}, Delay: time.Second}, "delay requests ListOffsets, Fetch at broker 2 by 1s"},
+		{simbroker.FailRequests{APIs: []kmsg.Key{kmsg.Produce}, Err: kafka.ErrKafkaStorageError, Times: 3}, "fail requests Produce with KAFKA_STORAGE_ERROR, 3 times"},
+		{simbroker.ForgetTransactionalID{ID: "x"}, "forget transactional id x"},
+	} {
+		if got := c.fault.String(); got != c.want {
+			t.Errorf("%T prints %q, want %q", c.fault, got, c.want)
 		}
 	}
-	awaitEnds(ctx, t, cl, "free", 1, 1)
-	awaitEnds(ctx, t, cl, "held", 0, 1)
+}
+
+// Markers that are held keep the LSO; those of other partitions are not
+// touched, and the coordinator tells which one it waits for.
+func TestHeldMarkers(t *testing.T) {
+	s := simulated(t, small)
+	s.createTopic("held", 1)
+	s.createTopic("free", 1)
+	p := s.begin("x", time.Minute)
+	s.mustProduce(1, "held", -1, 2, p)
+	p.sequence = 0
+	s.mustProduce(1, "free", -1, 2, p)
+	release := s.Install(simbroker.HoldMarkers{Topic: "held"})
+	if got := fmt.Sprint(s.Faults()); got != "[hold markers of held]" {
+		t.Error(got)
+	}
+	s.must(s.end(p, true))
+	s.Advance(3 * time.Minute) // past the coordinator's own patience
+	s.wantOffsets(1, "held", "2/2/0")
+	s.wantOffsets(1, "free", "3/3/3")
+	if got := s.describe(p); got != "PrepareCommit held[0]" {
+		t.Error(got)
+	}
+	release()
+	release()
+	s.await("CompleteCommit", func() string { return s.describe(p) })
+	if got := s.Faults(); got != nil {
+		t.Errorf("still installed: %v", got)
+	}
+	if got := s.offset(1, "held", -1, 1); got < "3" {
+		t.Errorf("LSO of held is %s", got)
+	}
+}
+
+func TestDroppedMarkersAreSentAgain(t *testing.T) {
+	s := simulated(t, small)
+	s.createTopic("t", 1)
+	p := s.begin("x", time.Minute)
+	s.mustProduce(1, "t", -1, 2, p)
+	remove := s.Install(simbroker.DropMarkers{Topic: "t", Partitions: []int32{0}})
+	s.must(s.end(p, false))
+	s.Advance(time.Minute)
+	s.wantOffsets(1, "t", "2/2/0")
 	remove()
-	c.Advance(time.Second) // past replica.fetch.backoff.ms
-	awaitEnds(ctx, t, cl, "held", 1, 1)
+	s.awaitOffsets(1, "t", "3/3/3")
+	s.await("CompleteAbort", func() string { return s.describe(p) })
 }
 
-// awaitEnds waits until partition 0 of a topic has the high watermark and the
-// log end offset.
-func awaitEnds(ctx context.Context, t *testing.T, cl *kgo.Client, topic string, hwm, leo int64) {
-	t.Helper()
-	var gotHWM, gotLEO int64
-	for ctx.Err() == nil {
-		ends, err := kadm.NewClient(cl).ListEndOffsets(ctx, topic)
-		if err != nil {
-			t.Fatal(err)
-		}
-		end, _ := ends.Lookup(topic, 0)
-		if gotHWM, gotLEO = end.Offset, logEnd(ctx, t, cl, topic); gotHWM == hwm && gotLEO == leo {
-			return
-		}
+func TestDelayedRequests(t *testing.T) {
+	s := simulated(t, small)
+	s.createTopic("t", 1)
+	took := func() time.Duration {
+		before := s.Now()
+		s.offset(1, "t", -1, 0)
+		return s.Now().Sub(before)
 	}
-	t.Fatalf("%s: HWM %d and LEO %d, want %d and %d", topic, gotHWM, gotLEO, hwm, leo)
+	all := s.Install(simbroker.DelayRequests{Delay: time.Millisecond})
+	one := s.Install(simbroker.DelayRequests{Broker: 1, APIs: []kmsg.Key{kmsg.ListOffsets}, Delay: 10 * time.Millisecond})
+	s.Install(simbroker.DelayRequests{Broker: 2, Delay: time.Second})
+	s.Install(simbroker.DelayRequests{APIs: []kmsg.Key{kmsg.Fetch}, Delay: time.Second})
+	if got := took(); got != 11*time.Millisecond {
+		t.Errorf("both delays take %v", got)
+	}
+	one()
+	if got := took(); got != time.Millisecond {
+		t.Errorf("one delay takes %v", got)
+	}
+	all()
+	if got := took(); got != 0 {
+		t.Errorf("no delay takes %v", got)
+	}
 }
 
-func logEnd(ctx context.Context, t *testing.T, cl *kgo.Client, topic string) int64 {
-	t.Helper()
-	req := kmsg.NewPtrListOffsetsRequest()
-	req.ReplicaID = -2
-	partition := kmsg.NewListOffsetsRequestTopicPartition()
-	partition.Timestamp = -1
-	req.Topics = []kmsg.ListOffsetsRequestTopic{{Topic: topic, Partitions: []kmsg.ListOffsetsRequestTopicPartition{partition}}}
-	answer, err := req.RequestWith(ctx, cl)
-	if err != nil {
-		t.Fatal(err)
+func TestFailedRequests(t *testing.T) {
+	s := simulated(t, small)
+	s.createTopic("t", 1)
+	s.Install(simbroker.FailRequests{Broker: 1, APIs: []kmsg.Key{kmsg.Produce}, Err: kafka.ErrKafkaStorageError, Times: 2})
+	for range 2 {
+		if _, err := s.produce(1, "t", -1, 1, nil); !errors.Is(err, kerr.KafkaStorageError) {
+			t.Errorf("produce: %v", err)
+		}
 	}
-	return answer.Topics[0].Partitions[0].Offset
+	s.mustProduce(1, "t", -1, 1, nil)
+	s.wantOffsets(1, "t", "1/1/1")
+	remove := s.Install(simbroker.FailRequests{APIs: []kmsg.Key{kmsg.ListOffsets}, Err: kafka.ErrRequestTimedOut})
+	if got := s.offset(1, "t", -1, 0); got != "REQUEST_TIMED_OUT" {
+		t.Errorf("ListOffsets answers %s", got)
+	}
+	remove()
+	s.wantOffsets(1, "t", "1/1/1")
+}
+
+// A forgotten id is unknown to its coordinator, also after a restart, while its
+// transaction stays open in the log (litmus test 29).
+func TestForgottenTransactionalID(t *testing.T) {
+	s := simulated(t, small)
+	p := s.begin("x", time.Minute)
+	leader := p.coordinator%3 + 1
+	s.createTopic("t", int32(leader))
+	s.mustProduce(leader, "t", -1, 3, p)
+	s.Install(simbroker.ForgetTransactionalID{ID: "x"})()
+	unknown := func() string { return s.describe(p) }
+	s.await("TRANSACTIONAL_ID_NOT_FOUND", unknown)
+	s.Advance(5 * time.Minute)
+	s.wantOffsets(leader, "t", "3/3/0")
+	s.must(s.Kill(p.coordinator))
+	s.Advance(10 * time.Second)
+	s.must(s.Start(p.coordinator))
+	s.await("TRANSACTIONAL_ID_NOT_FOUND", unknown)
+	s.wantOffsets(leader, "t", "3/3/0")
+	if err := s.end(p, true); !errors.Is(err, kerr.InvalidProducerIDMapping) {
+		t.Errorf("commit: %v", err)
+	}
 }

@@ -19,6 +19,7 @@ const module = "github.com/lso-exporter/lso-exporter/simbroker/"
 // it stands on.
 var rooms = map[string][]string{
 	"kafka":      nil,
+	"message":    nil,
 	"property":   nil,
 	"clock":      nil,
 	"message":    nil,

@@ -378,6 +378,20 @@ func TestTransactionTimesOut(t *testing.T) {
 	}
 }
 
+// A producer may begin its next transaction as soon as the end of the last one
+// is answered: the broker itself waits for the markers (KIP-890, rule G4).
+func TestNextTransactionFollowsAtOnce(t *testing.T) {
+	s := simulated(t, small)
+	p := s.begin("x", time.Minute)
+	leader := p.coordinator%3 + 1
+	s.createTopic("t", int32(leader), int32(p.coordinator))
+	for round := range 5 {
+		s.mustProduce(leader, "t", -1, 1, p)
+		s.must(s.end(p, round%2 == 0))
+	}
+	s.awaitOffsets(leader, "t", "10/10/10")
+}
+
 // The coordinator of a transaction dies with it; the one that takes over still
 // knows it (rule G18).
 func TestCoordinatorFailsOver(t *testing.T) {
