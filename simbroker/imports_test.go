@@ -19,7 +19,6 @@ const module = "github.com/lso-exporter/lso-exporter/simbroker/"
 // it stands on.
 var rooms = map[string][]string{
 	"kafka":      nil,
-	"message":    nil,
 	"property":   nil,
 	"clock":      nil,
 	"message":    nil,

@@ -156,7 +156,7 @@ func (r *produce) verify(next func()) {
 		next()
 		return
 	}
-	r.broker.ask(req, func() {}, func(errs []error) {
+	r.broker.ask(req, func() { r.guard(asked) }, func(errs []error) {
 		for j, i := range asked {
 			if err := verificationError(errs[j], r.req.Support); err != nil {
 				r.fail(i, err)
