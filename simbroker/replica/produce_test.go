@@ -168,6 +168,28 @@ func TestG10ConcurrentTransactionsAreRetried(t *testing.T) {
 	c.expect("waited", "100ms", c.loop.Now().Sub(before).String())
 }
 
+// The next transaction's first batch may come before the marker of the one
+// before, which takes its first guard away; the retry brings another (rules G10
+// and G11).
+func TestG11RetriedVerificationHasAGuardOfItsOwn(t *testing.T) {
+	c := newCluster(t, 1)
+	tp := c.topic("T1", one(0))
+	c.produce(tp, T(1, 0, 0, 1), "ok @0")
+	c.verdict = func(VerifyRequest) error {
+		if len(c.asked) > 2 {
+			return nil
+		}
+		c.loop.Post(func() {
+			c.nodes[0].WriteMarkers(MarkersRequest{
+				Producer: kafka.Producer{ID: 1, Epoch: 1}, Commit: true, TransactionVersion: 2, Partitions: []kafka.TopicPartition{tp},
+			}, func([]MarkerResult) {})
+		})
+		return kafka.ErrConcurrentTransactions
+	}
+	c.produce(tp, T(1, 1, 0, 1), "ok @2")
+	c.offsets(tp, "3/3/2")
+}
+
 // Adding comes before every check of the log (rule G10), so a refused batch has
 // been added; an unknown producer must begin at sequence 0 (rule C4).
 func TestC4FirstSequenceOfAVerifiedProducer(t *testing.T) {
