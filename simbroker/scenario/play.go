@@ -44,18 +44,29 @@ func newPlay(ctx context.Context, s *Scenario, cluster Cluster, opts Options) (*
 	if p.within == 0 {
 		p.within = DefaultWithin
 	}
-	if len(p.brokers) < s.Brokers {
-		return nil, fmt.Errorf("%w: brokers %d", ErrNotOffered, s.Brokers)
-	}
 	if err := p.learnVersions(ctx); err != nil {
 		return nil, err
 	}
-	for _, r := range s.Requirements {
+	return p, p.checkRequirements()
+}
+
+// Offered says whether the cluster has what the scenario requires. The error
+// wraps ErrNotOffered if it has not, and names what is missing.
+func (s *Scenario) Offered(ctx context.Context, cluster Cluster) error {
+	_, err := newPlay(ctx, s, cluster, Options{})
+	return err
+}
+
+func (p *Play) checkRequirements() error {
+	if n := p.scenario.Brokers; len(p.brokers) < n {
+		return fmt.Errorf("%w: brokers %d", ErrNotOffered, n)
+	}
+	for _, r := range p.scenario.Requirements {
 		if !p.meets(r) {
-			return nil, fmt.Errorf("%w: %v", ErrNotOffered, r)
+			return fmt.Errorf("%w: %v", ErrNotOffered, r)
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // learnVersions asks what the cluster serves.

@@ -16,6 +16,15 @@ func scenarios(t *testing.T) []*scenario.Scenario {
 	return all
 }
 
+// propertiesFor are the broker properties of a cluster that plays s alone.
+func propertiesFor(s *scenario.Scenario) map[string]string {
+	properties := Properties()
+	for _, property := range s.Properties {
+		properties[property.Name] = property.Value
+	}
+	return properties
+}
+
 // Each text tells its story before its first line, with the rules it is about.
 func TestTextsTellTheirStory(t *testing.T) {
 	for _, s := range scenarios(t) {

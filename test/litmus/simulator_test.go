@@ -17,10 +17,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // which ends with the test and is checked for its invariants then.
 func startSimulator(t *testing.T, s *scenario.Scenario, config simbroker.Config) (*simbroker.Cluster, map[string]string) {
 	t.Helper()
-	properties := Properties()
-	for _, property := range s.Properties {
-		properties[property.Name] = property.Value
-	}
+	properties := propertiesFor(s)
 	config.Brokers, config.Properties = s.Brokers, properties
 	cluster, err := simbroker.Start(config)
 	if err != nil {

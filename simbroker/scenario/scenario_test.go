@@ -1,0 +1,118 @@
+package scenario
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+const story = `# A story.
+#
+# It has a header.
+brokers 2
+property transactional.id.expiration.ms=1000
+requires Produce v12
+requires transaction.version 2
+id X1 coordinator=B
+topic T1 partitions=2 replicas=A,B min.insync.replicas=2
+
+N(3) T1-0 => ok @0
+# Something happens.
+await 5s T1-0 LEO/HWM/LSO => 3/3/3
+hold T1-0 leader => A epoch 0 ISR [A B]
+pause B
+DescribeProducers T1-0 =>
+  | P1 epoch 0
+  | P2 epoch 0
+
+await T1-1 LEO/HWM/LSO
+`
+
+func TestParse(t *testing.T) {
+	s, err := Parse("story", story)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Title != "A story." || s.Brokers != 2 || s.coordinators["X1"] != "B" {
+		t.Errorf("title %q, brokers %d, coordinators %v", s.Title, s.Brokers, s.coordinators)
+	}
+	if len(s.Requirements) != 2 || s.Requirements[0] != (Requirement{"Produce", 12}) {
+		t.Errorf("requirements %v", s.Requirements)
+	}
+	if topic := s.Topics[0]; topic.Partitions != 2 || len(topic.Replicas) != 2 || topic.Configs[0] != (Property{"min.insync.replicas", "2"}) {
+		t.Errorf("topic %+v", topic)
+	}
+	want := []Step{
+		{Line: 11, Command: "N(3) T1-0", Want: "ok @0"},
+		{Line: 13, Mode: Await, Within: 5 * time.Second, Command: "T1-0 LEO/HWM/LSO", Want: "3/3/3"},
+		{Line: 14, Mode: Hold, Command: "T1-0 leader", Want: "A epoch 0 ISR [A B]"},
+		{Line: 15, Command: "pause B"},
+		{Line: 16, Command: "DescribeProducers T1-0", Want: "P1 epoch 0\nP2 epoch 0"},
+		{Line: 20, Mode: Await, Command: "T1-1 LEO/HWM/LSO"},
+	}
+	if len(s.Steps) != len(want) {
+		t.Fatalf("%d steps, want %d", len(s.Steps), len(want))
+	}
+	for i, got := range s.Steps {
+		w := want[i]
+		if got.Line != w.Line || got.Mode != w.Mode || got.Within != w.Within || got.Command != w.Command || got.Want != w.Want {
+			t.Errorf("step %d: %+v, want %+v", i, got, w)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, c := range []struct{ why, text, want string }{
+		{"unknown command", "frobnicate T1-0 => ok", "unknown command frobnicate"},
+		{"directive after a step", "pause B\ntopic T1", "directives come before"},
+		{"output without a command", "  | 3", "output without a command"},
+		{"two kinds of output", "pause B => x\n  | y", "begin under a lone"},
+		{"no such broker", "pause b", "wants a broker"},
+		{"EndTxn without a version", "EndTxn X1 COMMIT (P1,0) => ok", "version"},
+		{"producer without an epoch", "EndTxn/v5 X1 COMMIT P1 => ok", "PRODUCER,EPOCH"},
+		{"batch with a missing field", "T(P1,0,3) T1-0 => ok @0", "takes 4 fields"},
+		{"batch without a partition", "N(3) => ok @0", "needs a partition"},
+		{"unknown option", "N(3) T1-0 ack=1 => ok @0", "no option ack"},
+		{"unknown field of a batch", "N(3){speed=2} T1-0 => ok @0", "no field"},
+		{"unknown timestamp", "ListOffsets ru T1-0 LAST => 0", "no timestamp"},
+		{"await of nothing", "await 5s => ok", "no command"},
+		{"topic of another name", "topic orders", "T1, T2"},
+		{"brokers are counted", "brokers many", "number"},
+		{"coordinator without a broker", "id X1 coordinator=1", "coordinator=BROKER"},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			_, err := Parse("text", c.text)
+			var syntax *SyntaxError
+			if !errors.As(err, &syntax) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want a SyntaxError with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Update changes outputs and nothing else.
+func TestUpdate(t *testing.T) {
+	s, err := Parse("story", story)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Result{}
+	for i, got := range []string{"ok @0", "3/2/2", "A epoch 0 ISR [A B]", "", "none", "0/0/0"} {
+		r.Steps = append(r.Steps, StepResult{Step: s.Steps[i], Got: got})
+	}
+	want := strings.NewReplacer("=> 3/3/3", "=> 3/2/2", "T1-0 =>\n  | P1 epoch 0\n  | P2 epoch 0", "T1-0 => none",
+		"await T1-1 LEO/HWM/LSO", "await T1-1 LEO/HWM/LSO => 0/0/0").Replace(story)
+	if got := s.Update(r); got != want {
+		t.Errorf("updated text:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// Every command says what it does, so that docs/scenarios.md can.
+func TestVerbsAreDocumented(t *testing.T) {
+	for _, v := range Verbs() {
+		if v.Usage == "" || v.Doc == "" {
+			t.Errorf("%s has no usage or documentation", v.Name)
+		}
+	}
+}
