@@ -31,6 +31,7 @@ type exporter struct {
 	runner  *collector.Runner
 	server  *httptest.Server
 	scrapes []oracle.Scrape
+	judged  bool // the oracle is to judge the scrapes
 }
 
 // observer is as in the command serve.
@@ -57,7 +58,7 @@ func newExporter(t testing.TB, name string, client collector.Client, now func() 
 	page.Build = metrics.Build{Version: "v0", Revision: "r", GoVersion: "go"}
 	exposition := metrics.NewExposition(page)
 	options.Observer = observer{exposition.Self}
-	e := &exporter{t: t, name: name, period: options.Period, now: now, runner: collector.NewRunner(client, options)}
+	e := &exporter{t: t, name: name, period: options.Period, now: now, runner: collector.NewRunner(client, options), judged: true}
 	e.runner.Subscribe(exposition.Publish)
 	e.server = httptest.NewServer(web.NewHandler(web.Options{
 		Metrics: exposition, TelemetryPath: "/metrics", View: e.runner.View, Version: "v0", Now: now}))
@@ -102,6 +103,9 @@ func (e *exporter) get(path string) (status int, body string) {
 // judge has the oracle judge every scrape of the exporter.
 func (e *exporter) judge(acts []oracle.Act) {
 	e.t.Helper()
+	if !e.judged {
+		return
+	}
 	truth, err := oracle.Learn(acts)
 	if err != nil {
 		e.t.Error(err)

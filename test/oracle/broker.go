@@ -39,15 +39,43 @@ func (f *fleet) shrunk(o outage) window {
 }
 
 // spare says whether a partition can do without the broker of an outage: there
-// is another replica, and enough of them up for min.insync.replicas.
+// is another replica, and enough of them in sync for min.insync.replicas.
 func (f *fleet) spare(p *partition, broker int32, o outage) bool {
-	up := 0
+	inSync := 0
 	for _, r := range p.replicas {
-		if r != broker && !f.downAt(r, o.down.early) {
-			up++
+		if r != broker && f.surelyInSync(p, r, o.down.early) {
+			inSync++
 		}
 	}
-	return up >= max(1, min(p.minInSync, len(p.replicas)))
+	return inSync >= max(1, min(p.minInSync, len(p.replicas)))
+}
+
+// surelyInSync says whether a replica was in sync at a moment for certain: it is
+// up, and was back from its last outage for long enough, undisturbed by outages
+// of the others, to have rejoined (rule F4).
+func (f *fleet) surelyInSync(p *partition, replica int32, at moment) bool {
+	for _, o := range f.outages[replica] {
+		if o.down.early <= at && at <= f.rejoined(p, replica, o) {
+			return false
+		}
+	}
+	return true
+}
+
+// rejoined is when the replica of an outage was in sync again for certain.
+func (f *fleet) rejoined(p *partition, replica int32, o outage) moment {
+	t := o.up.late
+	for again := true; again && t != never; {
+		again = false
+		for _, r := range p.replicas {
+			for _, x := range f.outages[r] {
+				if r != replica && x.down.early <= t.add(f.timing.Settle) && x.up.late > t {
+					t, again = x.up.late, true
+				}
+			}
+		}
+	}
+	return t.add(f.timing.Settle)
 }
 
 func (f *fleet) downAt(broker int32, t moment) bool {
@@ -67,7 +95,7 @@ func (f *fleet) unblocked(p *partition, t moment) moment {
 		again = false
 		for _, r := range p.replicas {
 			for i, o := range f.outages[r] {
-				if i > 0 && o.down.early < f.outages[r][i-1].up.late.add(f.timing.Settle) {
+				if i > 0 && o.down.early < f.rejoined(p, r, f.outages[r][i-1]) {
 					continue // it may not have been back in the ISR
 				}
 				free := o.up.early

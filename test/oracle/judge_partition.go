@@ -136,10 +136,9 @@ func (v *verdict) inSync(s sample) {
 // inSync bounds the number of in-sync replicas that metadata of [s, e] may show.
 func (t *Truth) inSync(p *partition, s, e moment) (least, most int) {
 	for _, r := range p.replicas {
-		may, must := true, true
+		may, must := true, t.fleet.surelyInSync(p, r, e)
 		for _, o := range t.fleet.outages[r] {
-			back := o.up.late.add(t.fleet.slack())
-			if o.down.early <= e && s <= back {
+			if o.down.early <= e && s <= t.fleet.rejoined(p, r, o) {
 				must = false
 			}
 			if t.fleet.shrunk(o).late.add(t.fleet.slack()) < s && e < o.up.early && t.fleet.spare(p, r, o) {
