@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"fmt"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
@@ -32,8 +34,8 @@ func (c *call) alterPartitionReassignments(req *kmsg.AlterPartitionAssignmentsRe
 			if p.Replicas != nil {
 				r.Replicas = brokerIDs(p.Replicas)
 			}
-			if req.Version >= 1 && !req.AllowReplicationFactorChange && c.changesReplicationFactor(r) {
-				answer.ErrorCode = codeOf(kafka.ErrInvalidReplicationFactor)
+			if err := c.checkReplicationFactor(r); err != nil && req.Version >= 1 && !req.AllowReplicationFactorChange {
+				answer.ErrorCode, answer.ErrorMessage = codeOf(err), messageOf(err)
 				continue
 			}
 			reassignments, asked = append(reassignments, r), append(asked, answer)
@@ -48,9 +50,20 @@ func (c *call) alterPartitionReassignments(req *kmsg.AlterPartitionAssignmentsRe
 	})
 }
 
-func (c *call) changesReplicationFactor(r controller.Reassignment) bool {
+// checkReplicationFactor is the error for a target with more or fewer replicas
+// than now.
+func (c *call) checkReplicationFactor(r controller.Reassignment) error {
 	p, ok := c.image().Partition(r.TopicPartition)
-	return ok && r.Replicas != nil && len(r.Replicas) != len(p.Replicas)-len(p.Adding)
+	if !ok || len(r.Replicas) == 0 {
+		return nil // the controller has its own words for these
+	}
+	if now := len(p.Replicas) - len(p.Adding); now != len(r.Replicas) {
+		return &controller.Refusal{
+			Err:     kafka.ErrInvalidReplicationFactor,
+			Message: fmt.Sprintf("The replication factor is changed from %d to %d", now, len(r.Replicas)),
+		}
+	}
+	return nil
 }
 
 func refuseAlterPartitionReassignments(req *kmsg.AlterPartitionAssignmentsRequest, code int16) kmsg.Response {

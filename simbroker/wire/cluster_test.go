@@ -322,7 +322,7 @@ func TestFetchForms(t *testing.T) {
 		if p.ErrorCode != test.code || p.HighWatermark != test.high || p.CurrentLeader.LeaderID != test.leader {
 			t.Errorf("%s: %+v", test.why, p)
 		}
-		if (len(p.RecordBatches) > 0) != (test.code == 0) || p.RecordBatches == nil || p.AbortedTransactions != nil || resp.SessionID != 0 {
+		if (len(p.RecordBatches) > 0) != (test.code == 0) || p.RecordBatches == nil || len(p.AbortedTransactions) != 0 || resp.SessionID != 0 {
 			t.Errorf("%s: %d bytes, aborted %v, session %d", test.why, len(p.RecordBatches), p.AbortedTransactions, resp.SessionID)
 		}
 	}
@@ -541,22 +541,30 @@ func TestTopicAdministration(t *testing.T) {
 		t.Errorf("create partitions: %+v", grown.Topics)
 	}
 
-	remove := kmsg.NewPtrDeleteTopicsRequest()
-	remove.Version = 6
-	name := "new"
-	remove.Topics = []kmsg.DeleteTopicsRequestTopic{
-		{TopicID: created.Topics[0].TopicID}, {Topic: &name}, {TopicID: [16]byte{1}}, {}, {Topic: &name, TopicID: created.Topics[0].TopicID},
-	}
-	want := map[int16]int{0: 1, 42: 3, 100: 1}
-	got := make(map[int16]int)
-	for _, topic := range ask[*kmsg.DeleteTopicsResponse](c, 2, remove).Topics {
-		got[topic.ErrorCode]++
-	}
-	for code, n := range want {
-		if got[code] != n {
-			t.Errorf("delete: errors %v, want %v", got, want)
-			break
+	name, id := "new", created.Topics[0].TopicID
+	for _, test := range []struct {
+		why    string
+		topics []kmsg.DeleteTopicsRequestTopic
+		want   []int16
+	}{
+		{"an unknown id", []kmsg.DeleteTopicsRequestTopic{{TopicID: [16]byte{1}}}, []int16{100}},
+		{"neither name nor id", []kmsg.DeleteTopicsRequestTopic{{}}, []int16{42}},
+		{"name and id", []kmsg.DeleteTopicsRequestTopic{{Topic: &name, TopicID: id}}, []int16{42}},
+		{"twice: not deleted", []kmsg.DeleteTopicsRequestTopic{{Topic: &name}, {Topic: &name}}, []int16{42}},
+		{"by name and again by id: not deleted", []kmsg.DeleteTopicsRequestTopic{{Topic: &name}, {TopicID: id}}, []int16{42}},
+		{"by id", []kmsg.DeleteTopicsRequestTopic{{TopicID: id}}, []int16{0}},
+		{"by name, deleted before", []kmsg.DeleteTopicsRequestTopic{{Topic: &name}}, []int16{3}},
+	} {
+		remove := kmsg.NewPtrDeleteTopicsRequest()
+		remove.Version, remove.Topics = 6, test.topics
+		var got []int16
+		for _, topic := range ask[*kmsg.DeleteTopicsResponse](c, 2, remove).Topics {
+			got = append(got, topic.ErrorCode)
 		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("delete %s: errors %v, want %v", test.why, got, test.want)
+		}
+		c.Advance(time.Second)
 	}
 }
 
@@ -618,8 +626,9 @@ func TestElectionsAndReassignments(t *testing.T) {
 		t.Errorf("elect: %+v", elected)
 	}
 	elect.Topics = nil
-	if all := ask[*kmsg.ElectLeadersResponse](c, 3, elect); all.ErrorCode != 0 || len(all.Topics) != 0 {
-		t.Errorf("elect all: %+v", all)
+	all := ask[*kmsg.ElectLeadersResponse](c, 3, elect)
+	if all.ErrorCode != 0 || len(all.Topics) != 2 || len(all.Topics[0].Partitions)+len(all.Topics[1].Partitions) != 0 {
+		t.Errorf("elect all where nothing is to be elected: %+v", all)
 	}
 
 	move := kmsg.NewPtrAlterPartitionAssignmentsRequest()

@@ -87,7 +87,7 @@ func (c *connection) isClosed() bool {
 // no request. The end is posted like a request: those before it are answered
 // first, as in Kafka, which does not read on before.
 func (c *connection) read() {
-	offered := c.server.Versions()
+	offered, limit := c.server.Versions(), c.server.maxRequestBytes()
 	from := bufio.NewReaderSize(c.socket, flushSize)
 	for {
 		select {
@@ -95,7 +95,7 @@ func (c *connection) read() {
 		case <-c.closed:
 			return
 		}
-		req, err := readRequest(from, offered)
+		req, err := readRequest(from, limit, offered)
 		if err != nil {
 			c.post(c.end)
 			return
@@ -104,8 +104,8 @@ func (c *connection) read() {
 	}
 }
 
-func readRequest(from *bufio.Reader, offered Versions) (request, error) {
-	content, err := readFrame(from, maxRequestSize)
+func readRequest(from *bufio.Reader, limit int32, offered Versions) (request, error) {
+	content, err := readFrame(from, limit)
 	if err != nil {
 		return request{}, err
 	}

@@ -1,12 +1,18 @@
 package wire
 
 import (
+	"fmt"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 )
+
+// clusterMetadataTopic is the controllers' own log, which is no topic to
+// clients.
+const clusterMetadataTopic = "__cluster_metadata"
 
 // createTopics serves CreateTopics; any broker forwards it to the controller.
 // A name that stands there twice is INVALID_REQUEST, once.
@@ -29,6 +35,8 @@ func (c *call) createTopics(req *kmsg.CreateTopicsRequest) {
 			times[name] = -1 // answered
 			resp.Topics = append(resp.Topics, createdTopicError(name, invalidRequest("Duplicate topic name.")))
 		case times[name] < 0:
+		case name == clusterMetadataTopic:
+			resp.Topics = append(resp.Topics, createdTopicError(name, invalidRequest("Creation of internal topic "+name+" is prohibited.")))
 		case !all && !c.may(Create, TopicResource, name):
 			resp.Topics = append(resp.Topics, createdTopicError(name, &controller.Refusal{Err: kafka.ErrTopicAuthorizationFailed, Message: "Authorization failed."}))
 		default:
@@ -59,7 +67,7 @@ func newTopic(t *kmsg.CreateTopicsRequestTopic) (controller.NewTopic, error) {
 		if _, twice := topic.Assignments[a.Partition]; twice {
 			return topic, &controller.Refusal{
 				Err:     kafka.ErrInvalidReplicaAssignment,
-				Message: "Found multiple manual partition assignments for one partition.",
+				Message: fmt.Sprintf("Found multiple manual partition assignments for partition %d", a.Partition),
 			}
 		}
 		topic.Assignments[a.Partition] = brokerIDs(a.Replicas)
@@ -101,6 +109,7 @@ func createdConfig(e property.Entry) kmsg.CreateTopicsResponseTopicConfig {
 func createdTopicError(name string, err error) kmsg.CreateTopicsResponseTopic {
 	topic := kmsg.NewCreateTopicsResponseTopic()
 	topic.Topic, topic.ErrorCode, topic.ErrorMessage = name, codeOf(err), messageOf(err)
+	topic.Configs = []kmsg.CreateTopicsResponseTopicConfig{} // not null, as Kafka has it
 	return topic
 }
 

@@ -22,17 +22,11 @@ func (c *call) deleteTopics(req *kmsg.DeleteTopicsRequest) {
 	}
 	resp := kmsg.NewPtrDeleteTopicsResponse()
 	var topics []controller.TopicResult
-	seen := make(map[string]bool)
-	for _, t := range deletableTopics(req) {
-		name, err := c.deletableTopic(t)
-		switch {
-		case err != nil:
-			resp.Topics = append(resp.Topics, deletedTopic(t.Topic, t.TopicID, err))
-		case seen[name]:
-			resp.Topics = append(resp.Topics, deletedTopic(t.Topic, t.TopicID, invalidRequest("Duplicate topic name.")))
-		default:
-			seen[name] = true
-			topics = append(topics, controller.TopicResult{Name: name})
+	for _, t := range c.distinctDeletions(deletableTopics(req)) {
+		if t.err != nil {
+			resp.Topics = append(resp.Topics, deletedTopic(t.asked.Topic, t.asked.TopicID, t.err))
+		} else {
+			topics = append(topics, controller.TopicResult{Name: t.name})
 		}
 	}
 	c.cluster().DeleteTopics(topics, func(results []controller.TopicResult) {
@@ -53,6 +47,45 @@ func deletableTopics(req *kmsg.DeleteTopicsRequest) []kmsg.DeleteTopicsRequestTo
 		topics[i].Topic = &req.TopicNames[i]
 	}
 	return topics
+}
+
+// deletion is what is asked of one topic.
+type deletion struct {
+	asked kmsg.DeleteTopicsRequestTopic
+	name  string
+	err   error
+}
+
+// distinctDeletions leaves one of the deletions that ask for the same topic,
+// and makes it an error: which was meant?
+func (c *call) distinctDeletions(topics []kmsg.DeleteTopicsRequestTopic) []*deletion {
+	var distinct []*deletion
+	first := make(map[string]*deletion)
+	for _, t := range topics {
+		d := &deletion{asked: t}
+		d.name, d.err = c.deletableTopic(t)
+		if d.err != nil {
+			distinct = append(distinct, d)
+			continue
+		}
+		if before := first[d.name]; before != nil {
+			before.err = duplicateDeletion(before.asked, t)
+			continue
+		}
+		first[d.name] = d
+		distinct = append(distinct, d)
+	}
+	return distinct
+}
+
+func duplicateDeletion(first, second kmsg.DeleteTopicsRequestTopic) error {
+	switch {
+	case first.Topic != nil && second.Topic != nil:
+		return invalidRequest("Duplicate topic name.")
+	case first.Topic == nil && second.Topic == nil:
+		return invalidRequest("Duplicate topic id.")
+	}
+	return invalidRequest("The provided topic name maps to an ID that was already supplied.")
 }
 
 // deletableTopic is the name of a topic that the client may delete.
@@ -80,7 +113,7 @@ func (c *call) deletableTopic(t kmsg.DeleteTopicsRequestTopic) (string, error) {
 
 func deletedTopic(name *string, id kafka.TopicID, err error) kmsg.DeleteTopicsResponseTopic {
 	topic := kmsg.NewDeleteTopicsResponseTopic()
-	topic.Topic, topic.TopicID, topic.ErrorCode, topic.ErrorMessage = name, id, codeOf(err), messageOf(err)
+	topic.Topic, topic.TopicID, topic.ErrorCode, topic.ErrorMessage = name, id, codeOf(err), fullMessageOf(err)
 	return topic
 }
 

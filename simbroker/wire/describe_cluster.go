@@ -15,7 +15,10 @@ const brokerEndpoints = 1
 // operations are never told.
 func (c *call) describeCluster(req *kmsg.DescribeClusterRequest) {
 	if req.Version >= 1 && req.EndpointType != brokerEndpoints {
-		c.refuse(errMismatchedEndpointType)
+		resp := refuseDescribeCluster(req, codeOf(errMismatchedEndpointType)).(*kmsg.DescribeClusterResponse)
+		message := "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
+		resp.ErrorMessage = &message
+		c.send(resp)
 		return
 	}
 	resp := kmsg.NewPtrDescribeClusterResponse()

@@ -53,6 +53,9 @@ func (c *call) describeConfigs(req *kmsg.DescribeConfigsRequest) {
 		answer := kmsg.NewDescribeConfigsResponseResource()
 		answer.ResourceType, answer.ResourceName = r.ResourceType, r.ResourceName
 		answer.ErrorCode, answer.ErrorMessage = codeOf(err), messageOf(err)
+		if answer.ErrorMessage == nil {
+			answer.ErrorMessage = new(string) // Kafka has no null here
+		}
 		for _, e := range entries {
 			answer.Configs = append(answer.Configs, describedConfig(e, req.IncludeSynonyms))
 		}
@@ -69,8 +72,11 @@ func (c *call) configsOf(r kmsg.DescribeConfigsRequestResource) ([]property.Entr
 	if err := c.checkConfigs(DescribeConfigs, kind, r.ResourceName); err != nil {
 		return nil, err
 	}
-	if kind == property.Topic && !validTopicName(r.ResourceName) {
-		return nil, kafka.ErrInvalidTopicException
+	switch {
+	case kind == property.Topic && checkTopicName(r.ResourceName) != nil:
+		return nil, checkTopicName(r.ResourceName)
+	case kind == property.Group && r.ResourceName == "":
+		return nil, invalidRequest("Group name must not be empty")
 	}
 	names := r.ConfigNames
 	if len(names) == 0 {

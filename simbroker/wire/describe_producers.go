@@ -15,16 +15,18 @@ func (c *call) describeProducers(req *kmsg.DescribeProducersRequest) {
 	for _, t := range req.Topics {
 		topic := kmsg.NewDescribeProducersResponseTopic()
 		topic.Topic = t.Topic
-		topicErr := c.checkTopic(Read, t.Topic)
-		if !validTopicName(t.Topic) {
-			topicErr = kafka.ErrInvalidTopicException
+		topicErr := checkTopicName(t.Topic)
+		if topicErr == nil {
+			topicErr = c.checkTopic(Read, t.Topic)
 		}
 		for _, number := range t.Partitions {
 			states, err := []producer.State(nil), topicErr
 			if err == nil {
 				states, err = c.broker().Replicas.DescribeProducers(kafka.TopicPartition{Topic: t.Topic, Partition: number})
 			}
-			topic.Partitions = append(topic.Partitions, describedProducers(number, states, err))
+			partition := describedProducers(number, states, err)
+			partition.ErrorMessage = fullMessageOf(topicErr)
+			topic.Partitions = append(topic.Partitions, partition)
 		}
 		resp.Topics = append(resp.Topics, topic)
 	}
@@ -33,7 +35,7 @@ func (c *call) describeProducers(req *kmsg.DescribeProducersRequest) {
 
 func describedProducers(number int32, states []producer.State, err error) kmsg.DescribeProducersResponseTopicPartition {
 	partition := kmsg.NewDescribeProducersResponseTopicPartition()
-	partition.Partition, partition.ErrorCode, partition.ErrorMessage = number, codeOf(err), messageOf(err)
+	partition.Partition, partition.ErrorCode = number, codeOf(err)
 	for _, s := range states {
 		p := kmsg.NewDescribeProducersResponseTopicPartitionActiveProducer()
 		p.ProducerID, p.ProducerEpoch = int64(s.Producer.ID), int32(s.Producer.Epoch)

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -75,14 +74,14 @@ func (c *call) topicsFromCursor(req *kmsg.DescribeTopicPartitionsRequest) []stri
 func (c *call) describedTopic(name string, first, limit int) (topic kmsg.DescribeTopicPartitionsResponseTopic, next int) {
 	t, ok := c.image().Topic(name)
 	if !ok {
-		if !validTopicName(name) {
-			return describedTopicError(name, kafka.ErrInvalidTopicException), 0
+		if err := checkTopicName(name); err != nil {
+			return describedTopicError(name, err), 0
 		}
 		return describedTopicError(name, kafka.ErrUnknownTopicOrPartition), 0
 	}
 	topic = describedTopicError(name, nil)
 	topic.TopicID = t.ID
-	end := min(len(t.Partitions), first+min(limit, math.MaxInt32))
+	end := min(len(t.Partitions), first+limit)
 	for i := first; i < end; i++ {
 		topic.Partitions = append(topic.Partitions, c.describedPartition(int32(i), t.Partitions[i]))
 	}

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
@@ -14,8 +16,8 @@ const (
 )
 
 // electLeaders serves ElectLeaders; any broker forwards it to the controller.
-// Null topics mean all partitions, of which only those with a new leader are
-// answered.
+// Null topics mean all partitions, of which only those with a new leader, or
+// without one, are answered.
 //
 // v0: the preferred leader. v1: unclean elections, an error for the request as
 // a whole.
@@ -43,22 +45,34 @@ func (c *call) electLeaders(req *kmsg.ElectLeadersRequest) {
 	}
 	c.cluster().ElectLeaders(kind, partitions, func(results []controller.PartitionResult) {
 		resp := kmsg.NewPtrElectLeadersResponse()
-		for _, r := range results {
-			if n := len(resp.Topics); n == 0 || resp.Topics[n-1].Topic != r.TopicPartition.Topic {
-				topic := kmsg.NewElectLeadersResponseTopic()
-				topic.Topic = r.TopicPartition.Topic
-				resp.Topics = append(resp.Topics, topic)
+		if req.Topics == nil { // Kafka names them all, with what was elected in them
+			for _, t := range c.image().Topics() {
+				electedTopic(resp, t.Name)
 			}
-			last := &resp.Topics[len(resp.Topics)-1]
-			last.Partitions = append(last.Partitions, electedPartition(r.TopicPartition.Partition, r.Err))
+		}
+		for _, r := range results {
+			topic := electedTopic(resp, r.TopicPartition.Topic)
+			topic.Partitions = append(topic.Partitions, electedPartition(r.TopicPartition.Partition, r.Err))
 		}
 		c.send(resp)
 	})
 }
 
+// electedTopic is the place of a topic in a response.
+func electedTopic(resp *kmsg.ElectLeadersResponse, name string) *kmsg.ElectLeadersResponseTopic {
+	at := slices.IndexFunc(resp.Topics, func(t kmsg.ElectLeadersResponseTopic) bool { return t.Topic == name })
+	if at < 0 {
+		topic := kmsg.NewElectLeadersResponseTopic()
+		topic.Topic = name
+		resp.Topics = append(resp.Topics, topic)
+		at = len(resp.Topics) - 1
+	}
+	return &resp.Topics[at]
+}
+
 func electedPartition(number int32, err error) kmsg.ElectLeadersResponseTopicPartition {
 	p := kmsg.NewElectLeadersResponseTopicPartition()
-	p.Partition, p.ErrorCode, p.ErrorMessage = number, codeOf(err), messageOf(err)
+	p.Partition, p.ErrorCode, p.ErrorMessage = number, codeOf(err), fullMessageOf(err)
 	return p
 }
 

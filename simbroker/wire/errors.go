@@ -122,6 +122,21 @@ func messageOf(err error) *string {
 	return &text
 }
 
+// spelledOut are Kafka's own words for errors that it does not leave to the
+// client in some APIs.
+var spelledOut = map[kafka.Error]string{
+	kafka.ErrUnknownTopicOrPartition: "This server does not host this topic-partition.",
+	kafka.ErrElectionNotNeeded:       "Leader election not needed for topic partition.",
+}
+
+// fullMessageOf is messageOf, with Kafka's own words where the error has none.
+func fullMessageOf(err error) *string {
+	if text, ok := spelledOut[domainError(err)]; ok && messageOf(err) == nil {
+		return &text
+	}
+	return messageOf(err)
+}
+
 // domainError is the kafka.Error in an error.
 func domainError(err error) kafka.Error {
 	var domain kafka.Error

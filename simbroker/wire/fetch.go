@@ -52,6 +52,7 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 			}
 			if err != nil {
 				topic.Partitions[j] = unfetchedPartition(p.Partition, codeOf(err))
+				topic.Partitions[j].AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{} // not null, as Kafka has it
 				continue
 			}
 			room.Partitions = append(room.Partitions, fetchPosition(tp, t.TopicID, p))

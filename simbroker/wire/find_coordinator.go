@@ -24,7 +24,11 @@ func (c *call) findCoordinator(req *kmsg.FindCoordinatorRequest) {
 	resp := kmsg.NewPtrFindCoordinatorResponse()
 	if req.Version >= 4 {
 		for _, key := range req.CoordinatorKeys {
-			resp.Coordinators = append(resp.Coordinators, c.coordinator(req.CoordinatorType, key))
+			found := c.coordinator(req.CoordinatorType, key)
+			if found.ErrorMessage == nil {
+				found.ErrorMessage = new(string) // Kafka has no null here
+			}
+			resp.Coordinators = append(resp.Coordinators, found)
 		}
 		c.send(resp)
 		return

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 )
 
@@ -73,17 +74,29 @@ func (c *call) alteration(r kmsg.IncrementalAlterConfigsRequestResource) (contro
 		}
 		op := controller.ConfigOp(config.Op) // the same numbers
 		if op < controller.SetConfig || op > controller.SubtractConfig {
-			return alteration, invalidRequest(fmt.Sprintf("Unknown operations type %d", config.Op))
+			return alteration, unknownConfigOp(kind, config.Op)
 		}
 		alteration.Changes = append(alteration.Changes, configChange(config.Name, op, config.Value))
 	}
 	if len(nulls) > 0 {
 		return alteration, invalidRequest("Null value not supported for : " + strings.Join(nulls, ", "))
 	}
+	if kind == property.Topic && r.ResourceName == "" {
+		return alteration, invalidRequest("Default topic resources are not allowed.")
+	}
 	if err := c.checkOwnBroker(kind, r.ResourceName); err != nil {
 		return alteration, err
 	}
 	return alteration, c.checkConfigs(AlterConfigs, kind, r.ResourceName)
+}
+
+// unknownConfigOp is what an operation that does not exist ends in: only for
+// brokers does Kafka look before it stumbles.
+func unknownConfigOp(kind property.Resource, op kmsg.IncrementalAlterConfigOp) error {
+	if kind == property.Broker {
+		return invalidRequest(fmt.Sprintf("Unknown operations type %d", op))
+	}
+	return kafka.ErrUnknownServerError
 }
 
 // checkOwnBroker refuses the configuration of another broker: each is altered

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -103,7 +105,7 @@ func (c *call) metadataByName(name string, mayCreate bool, version int16) kmsg.M
 	switch {
 	case mayCreate && !c.mayCluster(Create) && !c.may(Create, TopicResource, name):
 		topic.ErrorCode = codeOf(kafka.ErrTopicAuthorizationFailed)
-	case !validTopicName(name):
+	case checkTopicName(name) != nil:
 		topic.ErrorCode = codeOf(kafka.ErrInvalidTopicException)
 	default:
 		topic.ErrorCode = codeOf(kafka.ErrUnknownTopicOrPartition)
@@ -194,17 +196,31 @@ func brokerIDs(numbers []int32) []kafka.BrokerID {
 	return ids
 }
 
-// validTopicName is Kafka's Topic.validate.
-func validTopicName(name string) bool {
-	if name == "" || name == "." || name == ".." || len(name) > 249 {
-		return false
+// maxTopicName is how long a topic's name may be.
+const maxTopicName = 249
+
+// checkTopicName is Kafka's Topic.validate.
+func checkTopicName(name string) error {
+	reason := ""
+	switch {
+	case name == "":
+		reason = "the empty string is not allowed"
+	case name == "." || name == "..":
+		reason = fmt.Sprintf("'%s' is not allowed", name)
+	case len(name) > maxTopicName:
+		reason = fmt.Sprintf("the length of '%s' is longer than the max allowed length %d", name, maxTopicName)
+	case strings.ContainsFunc(name, isNoTopicCharacter):
+		reason = fmt.Sprintf("'%s' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'", name)
+	default:
+		return nil
 	}
-	for _, r := range name {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
-		default:
-			return false
-		}
+	return &controller.Refusal{Err: kafka.ErrInvalidTopicException, Message: "Topic name is invalid: " + reason}
+}
+
+func isNoTopicCharacter(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+		return false
 	}
 	return true
 }

@@ -45,8 +45,7 @@ func (c *call) offsetCommit(req *kmsg.OffsetCommitRequest) {
 	}
 	c.broker().Groups.Commit(commit, func(topics []group.TopicResult, err error) {
 		if err != nil {
-			c.refuse(err)
-			return
+			topics = failedCommit(commit.Topics, err)
 		}
 		for _, t := range topics {
 			mergeCommitted(resp, t)
@@ -93,6 +92,18 @@ func (c *call) splitCommit(t *kmsg.OffsetCommitRequestTopic, version int16) (val
 		})
 	}
 	return valid, refused
+}
+
+// failedCommit gives the error of a whole commit to each of its partitions.
+func failedCommit(commit []group.CommitTopic, err error) []group.TopicResult {
+	topics := make([]group.TopicResult, len(commit))
+	for i, t := range commit {
+		topics[i] = group.TopicResult{Topic: t.Topic, TopicID: t.TopicID}
+		for _, p := range t.Partitions {
+			topics[i].Partitions = append(topics[i].Partitions, group.PartitionResult{Partition: p.Partition, Err: err})
+		}
+	}
+	return topics
 }
 
 // mergeCommitted adds what the coordinator answered to the errors of the same

@@ -71,7 +71,7 @@ func (c *call) produce(req *kmsg.ProduceRequest) {
 				answer.fail(answer.asked[k], p.Err)
 			}
 			answer.set(answer.asked[k], p)
-			if domainError(p.Err) == kafka.ErrNotLeaderOrFollower {
+			if req.Version >= 10 && domainError(p.Err) == kafka.ErrNotLeaderOrFollower {
 				answer.name(answer.asked[k], c.presentLeader(p.Partition, p.Leader, p.LeaderEpoch))
 			}
 		}

@@ -35,6 +35,13 @@ func (s *Server) Versions() Versions {
 	return s.broker.Versions
 }
 
+func (s *Server) maxRequestBytes() int32 {
+	if s.broker.MaxRequestBytes == 0 {
+		return maxRequestSize
+	}
+	return s.broker.MaxRequestBytes
+}
+
 // Handle answers one request, whose version must be set to one that Versions
 // offers (see Versions.Check); ApiVersions may have any. It belongs to events.
 // reply is called from this or a later event with the response, its version

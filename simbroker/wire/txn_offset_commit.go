@@ -51,8 +51,7 @@ func (c *call) txnOffsetCommit(req *kmsg.TxnOffsetCommitRequest) {
 			if req.Version < 2 && domainError(err) == kafka.ErrCoordinatorLoadInProgress {
 				err = kafka.ErrCoordinatorNotAvailable
 			}
-			c.refuse(err)
-			return
+			topics = failedCommit(commit.Topics, err)
 		}
 		for _, t := range topics {
 			mergeTxnCommitted(resp, t)

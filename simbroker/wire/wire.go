@@ -46,8 +46,13 @@ type Broker struct {
 	Groups   *group.Coordinator
 	Cluster  Cluster
 
-	// Versions is what the broker offers. Nil stands for Kafka43.
+	// Versions is what the broker offers. Nil stands for Kafka43. It must not
+	// change while the broker listens.
 	Versions Versions
+	// MaxRequestBytes is socket.request.max.bytes, above which a request closes
+	// its connection; 0 stands for Kafka's default. It must not change while the
+	// broker listens.
+	MaxRequestBytes int32
 	// Authorizer decides who may do what; nil allows everything, as a Kafka
 	// without authorizer.class.name does.
 	Authorizer Authorizer
