@@ -200,9 +200,10 @@ func (f *fake) answer(broker int32, req kmsg.Request) kmsg.Response {
 		return f.describeConsumer(broker, r)
 	case *kmsg.FindCoordinatorRequest:
 		resp := kmsg.NewPtrFindCoordinatorResponse()
+		groups := f.byName()
 		for _, key := range r.CoordinatorKeys {
 			c := kmsg.FindCoordinatorResponseCoordinator{Key: key, NodeID: f.brokers[0]}
-			if g := f.find(key); g != nil {
+			if g := groups[key]; g != nil {
 				c.NodeID = g.coordinator
 			}
 			resp.Coordinators = append(resp.Coordinators, c)
@@ -215,13 +216,13 @@ func (f *fake) answer(broker int32, req kmsg.Request) kmsg.Response {
 	}
 }
 
-// find returns a group by name; nil if there is none.
-func (f *fake) find(name string) *fakeGroup {
-	i := slices.IndexFunc(f.groups, func(g *fakeGroup) bool { return g.name == name })
-	if i < 0 {
-		return nil
+// byName returns the groups by name.
+func (f *fake) byName() map[string]*fakeGroup {
+	groups := make(map[string]*fakeGroup, len(f.groups))
+	for _, g := range f.groups {
+		groups[g.name] = g
 	}
-	return f.groups[i]
+	return groups
 }
 
 func (f *fake) metadata() kmsg.Response {
@@ -253,13 +254,17 @@ func (f *fake) metadata() kmsg.Response {
 
 func (f *fake) listOffsets(broker int32, r *kmsg.ListOffsetsRequest) kmsg.Response {
 	resp := kmsg.NewPtrListOffsetsResponse()
+	topics := make(map[string]*fakeTopic, len(f.topics))
+	for _, t := range f.topics {
+		topics[t.name] = t
+	}
 	for _, t := range slices.Backward(r.Topics) {
 		topic := kmsg.NewListOffsetsResponseTopic()
 		topic.Topic = t.Topic
 		for _, p := range t.Partitions {
 			answer := kmsg.NewListOffsetsResponseTopicPartition()
 			answer.Partition = p.Partition
-			answer.Offset, answer.ErrorCode = f.offset(broker, t.Topic, p, stepOf(r))
+			answer.Offset, answer.ErrorCode = topics[t.Topic].offset(broker, p, stepOf(r))
 			topic.Partitions = append(topic.Partitions, answer)
 		}
 		resp.Topics = append(resp.Topics, topic)
@@ -267,13 +272,12 @@ func (f *fake) listOffsets(broker int32, r *kmsg.ListOffsetsRequest) kmsg.Respon
 	return resp
 }
 
-// offset answers for one partition.
-func (f *fake) offset(broker int32, topic string, req kmsg.ListOffsetsRequestTopicPartition, s step) (int64, int16) {
-	i := slices.IndexFunc(f.topics, func(t *fakeTopic) bool { return t.name == topic })
-	if i < 0 || int(req.Partition) >= len(f.topics[i].partitions) {
+// offset answers for one partition of a topic, which may not exist.
+func (t *fakeTopic) offset(broker int32, req kmsg.ListOffsetsRequestTopicPartition, s step) (int64, int16) {
+	if t == nil || int(req.Partition) >= len(t.partitions) {
 		return -1, 3
 	}
-	p := f.topics[i].partitions[req.Partition]
+	p := t.partitions[req.Partition]
 	switch {
 	case p.leader != broker:
 		return -1, 6
@@ -289,10 +293,11 @@ func (f *fake) offset(broker int32, topic string, req kmsg.ListOffsetsRequestTop
 
 func (f *fake) describeClassic(broker int32, r *kmsg.DescribeGroupsRequest) kmsg.Response {
 	resp := kmsg.NewPtrDescribeGroupsResponse()
+	groups := f.byName()
 	for _, name := range r.Groups {
 		d := kmsg.NewDescribeGroupsResponseGroup()
 		d.Group, d.State = name, "Dead"
-		switch g := f.find(name); {
+		switch g := groups[name]; {
 		case g == nil, g.groupType == "consumer":
 			d.ErrorCode = 69
 		case g.coordinator != broker:
@@ -323,10 +328,11 @@ func classicAssignment(topics []string) []byte {
 
 func (f *fake) describeConsumer(broker int32, r *kmsg.ConsumerGroupDescribeRequest) kmsg.Response {
 	resp := kmsg.NewPtrConsumerGroupDescribeResponse()
+	groups := f.byName()
 	for _, name := range r.Groups {
 		d := kmsg.NewConsumerGroupDescribeResponseGroup()
 		d.Group, d.State = name, "Dead"
-		switch g := f.find(name); {
+		switch g := groups[name]; {
 		case g == nil, g.groupType != "consumer":
 			d.ErrorCode = 69
 		case g.coordinator != broker:
@@ -349,10 +355,11 @@ func (f *fake) describeConsumer(broker int32, r *kmsg.ConsumerGroupDescribeReque
 
 func (f *fake) fetchOffsets(broker int32, r *kmsg.OffsetFetchRequest) kmsg.Response {
 	resp := kmsg.NewPtrOffsetFetchResponse()
+	groups := f.byName()
 	for _, asked := range r.Groups {
 		answer := kmsg.NewOffsetFetchResponseGroup()
 		answer.Group = asked.Group
-		switch g := f.find(asked.Group); {
+		switch g := groups[asked.Group]; {
 		case g == nil:
 		case g.coordinator != broker:
 			answer.ErrorCode = 16

@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,6 +93,33 @@ func TestHangingBrokerIsAskedOnceASweep(t *testing.T) {
 	})
 }
 
+// TestProbesDoNotPileUp: no second request while one is on its way.
+func TestProbesDoNotPileUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		f, s := hanging(t)
+		f.set(func() { f.hung[2] = true })
+		s.Sweep(ctx)
+		f.take()
+		for range 3 { // all within the broker's timeout
+			if got, want := missed(s.Sweep(ctx)), "[broker 2: suspended 1]"; got != want {
+				t.Errorf("missed %s, want %s", got, want)
+			}
+		}
+		n := 0
+		for _, c := range f.take() {
+			if c.broker == 2 {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d requests to the broker that hangs, want 1", n)
+		}
+		cancel()
+		s.wait()
+	})
+}
+
 // TestBrokerThatAnswersAgain: it takes part in the next sweep, or in the one
 // after it if its first answer comes after the others were done.
 func TestBrokerThatAnswersAgain(t *testing.T) {
@@ -137,6 +165,8 @@ func TestBrokerThatAnswersAgain(t *testing.T) {
 func TestDeadBrokerCostsItsOwnSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, s := hanging(t)
+		o := &recorder{}
+		s.options.Observer = o
 		f.set(func() { f.dead[1] = true }) // the one that answers Metadata, too
 		for i := range 3 {
 			begun := time.Now()
@@ -149,6 +179,11 @@ func TestDeadBrokerCostsItsOwnSamples(t *testing.T) {
 			}
 			if got := offsets(partition(t, sample, "orders", 1)); got != "0 5 7 9" {
 				t.Errorf("sweep %d: offsets %s of a broker beside it", i, got)
+			}
+			for j, want := range []string{"replicas true ", "groups false ", "offsets false "} {
+				if got := o.collectors[3*i+j]; !strings.HasPrefix(got, want) {
+					t.Errorf("sweep %d: collector %s, want %s", i, got, want)
+				}
 			}
 		}
 		f.set(func() { f.dead[1] = false })
@@ -221,24 +256,33 @@ func TestSlowBrokerIsCutAtHalfTheDeadline(t *testing.T) {
 	})
 }
 
-// TestDeadlineEndsASweep: with every broker slow, a sweep still ends.
+// TestDeadlineEndsASweep: with every broker slow, a sweep still ends; being cut
+// short says nothing about a broker.
 func TestDeadlineEndsASweep(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(3)
-		f.topic("orders", 3)
-		f.group("g", 1)
-		f.latency = 900 * time.Millisecond
-		s := NewSweeper(f, Options{Period: 4 * time.Second, BrokerTimeout: time.Second})
-		begun := time.Now()
-		sample := s.Sweep(t.Context())
-		if took := time.Since(begun); took > 3*time.Second {
-			t.Errorf("took %v, beyond the deadline", took)
-		}
-		if len(sample.Missed) == 0 || !sample.Cluster.IsKnown() {
-			t.Errorf("missed %s, cluster %v", missed(sample), sample.Cluster)
-		}
-		s.wait()
-	})
+	for _, serial := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(3)
+			f.topic("orders", 3)
+			f.group("g", 1)
+			f.latency = 900 * time.Millisecond
+			s := NewSweeper(f, Options{Period: 4 * time.Second, BrokerTimeout: time.Second, Serial: serial})
+			begun := time.Now()
+			sample := s.Sweep(t.Context())
+			if took := time.Since(begun); took > 3*time.Second {
+				t.Errorf("serial %v: took %v, beyond the deadline", serial, took)
+			}
+			if !sample.Cluster.IsKnown() || !strings.Contains(missed(sample), "deadline") || strings.Contains(missed(sample), "timeout") {
+				t.Errorf("serial %v: missed %s, cluster %v", serial, missed(sample), sample.Cluster)
+			}
+			s.wait()
+			synctest.Wait()
+			for _, id := range f.brokers {
+				if s.isSuspended(id) {
+					t.Errorf("serial %v: broker %d is suspended, though it was only cut short", serial, id)
+				}
+			}
+		})
+	}
 }
 
 // TestHangingSeed: the first sweep asks the seeds one after the other.

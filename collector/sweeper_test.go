@@ -135,11 +135,11 @@ func TestRequestsDoNotGrowWithPartitionsAndGroups(t *testing.T) {
 
 func TestRequestsAreSplitBySize(t *testing.T) {
 	f := newFake(1)
-	topic := f.topic("big", 2*maxPartitionsPerRequest+1)
+	topic := f.topic("big", maxPartitionsPerRequest+1)
 	sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
 	calls := f.take()
-	if got := count(calls)["high watermark"]; got != 3 {
-		t.Errorf("%d requests for the high watermark, want 3", got)
+	if got := count(calls)["high watermark"]; got != 2 {
+		t.Errorf("%d requests for the high watermark, want 2", got)
 	}
 	if len(sample.Missed) > 0 {
 		t.Errorf("missed %s", missed(sample))
@@ -281,12 +281,15 @@ func TestLeaderChangeStartsAgainAtTheHighWatermark(t *testing.T) {
 			f := newFake(3)
 			topic := f.topic("orders", 3)
 			f.group("g", 1).commit("orders", 0, 3)
+			s := NewSweeper(f, Options{Serial: true})
+			s.Sweep(t.Context())
+			f.take()
 			changeLeader(f, when, func() {
 				p := topic.partitions[0]
 				p.leader, p.epoch = 2, 4
 				p.lso, p.hwm, p.leo = 15, 17, 19
 			})
-			sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+			sample := s.Sweep(t.Context())
 			p := partition(t, sample, "orders", 0)
 			if got, want := offsets(p), "0 15 17 19"; got != want || p.Leader != 2 || p.LeaderEpoch != 4 {
 				t.Errorf("offsets %s of leader %d in epoch %d; want %s of leader 2 in epoch 4", got, p.Leader, p.LeaderEpoch, want)
@@ -297,10 +300,84 @@ func TestLeaderChangeStartsAgainAtTheHighWatermark(t *testing.T) {
 			if p.LastStable.Within.Sent.Before(p.HighWatermark.Within.Answered) {
 				t.Error("the last stable offset was asked for before the high watermark was known")
 			}
-			if n := len(f.take()); n > 2+8*3 {
-				t.Errorf("%d requests, above the budget", n)
+			calls := f.take()
+			if len(calls) > 2+8*3 {
+				t.Errorf("%d requests, above the budget", len(calls))
+			}
+			var metadata []int32
+			for _, c := range calls {
+				if c.name == "Metadata" {
+					metadata = append(metadata, c.broker)
+				}
+			}
+			if len(metadata) != 2 || metadata[0] == metadata[1] {
+				t.Errorf("Metadata was asked of brokers %v, want two of them: the first was wrong", metadata)
+			}
+			sample = s.Sweep(t.Context())
+			if got, want := offsets(partition(t, sample, "orders", 0)), "0 15 17 19"; got != want || len(sample.Missed) > 0 {
+				t.Errorf("the sweep after it: offsets %s, missed %s; want %s", got, missed(sample), want)
 			}
 		})
+	}
+}
+
+// TestSuccessorThatFails: what the leader before it said does not stay under
+// its name.
+func TestSuccessorThatFails(t *testing.T) {
+	f := newFake(2)
+	topic := f.topic("orders", 1)
+	changeLeader(f, lastStable, func() {
+		topic.partitions[0].leader, topic.partitions[0].epoch = 2, 1
+		f.dead[2] = true
+	})
+	sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+	if got, want := offsets(partition(t, sample, "orders", 0)), "0 - - -"; got != want {
+		t.Errorf("offsets %s, want %s", got, want)
+	}
+	if got, want := missed(sample), "[broker 2: unreachable 1]"; got != want {
+		t.Errorf("missed %s, want %s", got, want)
+	}
+}
+
+// TestTopicRecreatedInTheSweep: the new topic is another one, and has its turn
+// in the next sweep.
+func TestTopicRecreatedInTheSweep(t *testing.T) {
+	f := newFake(2)
+	topic := f.topic("orders", 1)
+	changeLeader(f, lastStable, func() { topic.id, topic.partitions[0].leader, topic.partitions[0].epoch = 99, 2, 1 })
+	s := NewSweeper(f, Options{Serial: true})
+	sample := s.Sweep(t.Context())
+	if got, want := offsets(partition(t, sample, "orders", 0)), "- - - -"; got != want {
+		t.Errorf("offsets %s, want %s", got, want)
+	}
+	sample = s.Sweep(t.Context())
+	if got, want := offsets(partition(t, sample, "orders", 0)), "0 5 7 9"; got != want || sample.Topics[0].ID != (lag.TopicID{15: 99}) {
+		t.Errorf("offsets %s of topic %v, want %s of the new one", got, sample.Topics[0].ID, want)
+	}
+}
+
+// TestAnswersForOtherLeadersPartitionsCountForNothing: only a partition's
+// leader knows its offsets.
+func TestAnswersForOtherLeadersPartitionsCountForNothing(t *testing.T) {
+	f := newFake(2)
+	topic := f.topic("orders", 2)
+	f.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {
+		r, ok := req.(*kmsg.ListOffsetsRequest)
+		if !ok || broker != 2 {
+			return nil, nil
+		}
+		resp := f.listOffsets(broker, r).(*kmsg.ListOffsetsResponse)
+		resp.Version = r.Version
+		p := kmsg.NewListOffsetsResponseTopicPartition()
+		p.Offset = 1000
+		resp.Topics[0].Partitions = append(resp.Topics[0].Partitions, p)
+		return resp, nil
+	}
+	sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+	for i := range topic.partitions {
+		if got, want := offsets(partition(t, sample, "orders", i)), "0 5 7 9"; got != want {
+			t.Errorf("partition %d: offsets %s, want %s", i, got, want)
+		}
 	}
 }
 
@@ -331,27 +408,52 @@ func TestTopicDeletedInTheSweep(t *testing.T) {
 	}
 }
 
+// TestBudgetHoldsWhenEveryLeaderChanges: as many of the new leaders are asked
+// as there are requests left, and those for all their steps.
 func TestBudgetHoldsWhenEveryLeaderChanges(t *testing.T) {
-	f := newFake(4)
-	topic := f.topic("orders", 40)
-	for i := range 8 {
-		f.group(fmt.Sprint("c", i), int32(i%4+1))
-		f.group(fmt.Sprint("n", i), int32(i%4+1)).groupType = "consumer"
-	}
-	changeLeader(f, highWatermark, func() {
-		for _, p := range topic.partitions {
-			p.leader, p.epoch = p.leader%4+1, p.epoch+1
-		}
-	})
-	sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
-	if n := len(f.take()); n > 2+8*4 {
-		t.Errorf("%d requests, above %d", n, 2+8*4)
-	}
-	for i := range topic.partitions {
-		p := partition(t, sample, "orders", i)
-		if got := offsets(p); got != "- - - -" && got != "0 5 7 9" {
-			t.Errorf("partition %d: offsets %s are neither whole nor left out", i, got)
-		}
+	for _, c := range []struct {
+		reason         string
+		modern         bool // there are KIP-848 groups, whose description costs 4 requests
+		requests, read int
+	}{
+		{"with all kinds of groups nothing is left", true, 33, 0},
+		{"with classic groups alone one new leader can be asked", false, 33, 10},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			f := newFake(4)
+			topic := f.topic("orders", 40)
+			for i := range 8 {
+				f.group(fmt.Sprint("c", i), int32(i%4+1))
+				if c.modern {
+					f.group(fmt.Sprint("n", i), int32(i%4+1)).groupType = "consumer"
+				}
+			}
+			changeLeader(f, highWatermark, func() {
+				for _, p := range topic.partitions {
+					p.leader, p.epoch = p.leader%4+1, p.epoch+1
+				}
+			})
+			sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+			if n := len(f.take()); n != c.requests || n > 2+8*4 {
+				t.Errorf("%d requests, want %d of at most %d", n, c.requests, 2+8*4)
+			}
+			read := 0
+			for i := range topic.partitions {
+				switch got := offsets(partition(t, sample, "orders", i)); got {
+				case "0 5 7 9":
+					read++
+				case "- - - -":
+				default:
+					t.Errorf("partition %d: offsets %s are neither whole nor left out", i, got)
+				}
+			}
+			if read != c.read {
+				t.Errorf("%d partitions were read, want %d", read, c.read)
+			}
+			if got, want := missed(sample), fmt.Sprintf("[topic orders: leader_changed %d]", 40-c.read); got != want {
+				t.Errorf("missed %s, want %s", got, want)
+			}
+		})
 	}
 }
 
@@ -382,6 +484,12 @@ func TestBrokerThatIgnoresTheReplicaIDHasNoLogEnd(t *testing.T) {
 			p.lso = p.hwm // nothing gives the broker away any more
 		}
 	}
+	f.dead[2] = true
+	s.Sweep(t.Context())
+	f.dead[2], f.before = false, nil // it was replaced by one that knows better
+	if got, want := offsets(partition(t, s.Sweep(t.Context()), "orders", 1)), "0 7 7 9"; got != want {
+		t.Errorf("after it was away: offsets %s, want %s", got, want)
+	}
 }
 
 func TestMissingAPICostsItsOwnMetric(t *testing.T) {
@@ -403,9 +511,13 @@ func TestMissingAPICostsItsOwnMetric(t *testing.T) {
 				}
 				return nil, nil
 			}
-			sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+			o := &recorder{}
+			sample := NewSweeper(f, Options{Serial: true, Observer: o, Now: func() time.Time { return time.Time{} }}).Sweep(t.Context())
 			if got := missed(sample); got != c.missed {
 				t.Errorf("missed %s, want %s", got, c.missed)
+			}
+			if got, want := fmt.Sprint(o.collectors), "[replicas true 0s groups true 0s offsets true 0s]"; got != want {
+				t.Errorf("collectors %s, want %s: what a broker lacks is no failure", got, want)
 			}
 			g := groupNamed(sample, "g")
 			if g == nil || g.CommitsRead != c.commits || g.Members.IsKnown() == (c.api == kmsg.DescribeGroups) {
@@ -451,6 +563,21 @@ func TestNobodyAnswers(t *testing.T) {
 	f.dead[2] = false
 	if sample = s.Sweep(t.Context()); !sample.Cluster.IsKnown() {
 		t.Errorf("failed with %q though a broker answers again", sample.Failure)
+	}
+}
+
+// TestMetadataIsAskedWhereItWasAnswered: the broker that answered before comes
+// first, one that did not answer last, one that failed in this sweep never.
+func TestMetadataIsAskedWhereItWasAnswered(t *testing.T) {
+	f := newFake(5)
+	s := NewSweeper(f, Options{Serial: true})
+	s.Sweep(t.Context())
+	s.asked = 4
+	s.suspend(2)
+	w := &sweep{Sweeper: s, layout: s.last, down: map[int32]bool{3: true, -99: true}}
+	want := []int32{4, 1, 5, -100, -98, -97, -96, 2}
+	if got := w.metadataOrder(); !slices.Equal(got, want) {
+		t.Errorf("asked in the order %v, want %v", got, want)
 	}
 }
 
