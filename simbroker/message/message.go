@@ -5,7 +5,7 @@
 // one more than the length, 0 is null, and a structure ends with tagged fields.
 //
 // It guarantees that a Reader survives whatever bytes it is given. It leaves
-// out what those records do not use: floats, UUIDs outside of tags, varints.
+// out what those records do not use: floats and varints of their own.
 package message
 
 import (
@@ -66,6 +66,25 @@ func (w *Writer) NullableString(s *string) {
 func (w *Writer) Bytes(b []byte) {
 	w.Length(len(b))
 	w.B = append(w.B, b...)
+}
+
+// UUID appends the 16 bytes of a UUID.
+func (w *Writer) UUID(id [16]byte) { w.B = append(w.B, id[:]...) }
+
+// Int32s appends an array of i32.
+func (w *Writer) Int32s(values []int32) {
+	w.Length(len(values))
+	for _, v := range values {
+		w.Int32(v)
+	}
+}
+
+// Strings appends an array of strings.
+func (w *Writer) Strings(values []string) {
+	w.Length(len(values))
+	for _, v := range values {
+		w.String(v)
+	}
 }
 
 // Tag is a tagged field.
@@ -177,6 +196,30 @@ func (r *Reader) NullableString() *string {
 
 // Bytes takes bytes into memory of their own, nil for none.
 func (r *Reader) Bytes() []byte { return append([]byte(nil), r.take(r.Length())...) }
+
+// UUID takes the 16 bytes of a UUID.
+func (r *Reader) UUID() (id [16]byte) {
+	copy(id[:], r.take(len(id)))
+	return id
+}
+
+// Int32s takes an array of i32, nil for none.
+func (r *Reader) Int32s() []int32 {
+	var values []int32
+	for range r.Length() {
+		values = append(values, r.Int32())
+	}
+	return values
+}
+
+// Strings takes an array of strings, nil for none.
+func (r *Reader) Strings() []string {
+	var values []string
+	for range r.Length() {
+		values = append(values, r.String())
+	}
+	return values
+}
 
 // Tags takes the tagged fields that end a structure in the flexible form; a nil
 // visit skips them. A value is only valid during the visit.

@@ -19,6 +19,8 @@ type everything struct {
 	Bytes []byte
 	None  []byte
 	Array []int32
+	UUID  [16]byte
+	Names []string
 }
 
 func write(e everything, flexible bool) []byte {
@@ -33,10 +35,9 @@ func write(e everything, flexible bool) []byte {
 	w.NullableString(e.Some)
 	w.Bytes(e.Bytes)
 	w.Bytes(e.None)
-	w.Length(len(e.Array))
-	for _, v := range e.Array {
-		w.Int32(v)
-	}
+	w.Int32s(e.Array)
+	w.UUID(e.UUID)
+	w.Strings(e.Names)
 	w.Tags(Tag{1, []byte{0, 7}}, Tag{300, nil})
 	return w.B
 }
@@ -47,16 +48,16 @@ func read(b []byte, flexible bool) (e everything, tags []int, rest int, err erro
 	e.S, e.N = r.String(), r.String()
 	e.Null, e.Some = r.NullableString(), r.NullableString()
 	e.Bytes, e.None = r.Bytes(), r.Bytes()
-	for range r.Length() {
-		e.Array = append(e.Array, r.Int32())
-	}
+	e.Array = r.Int32s()
+	e.UUID, e.Names = r.UUID(), r.Strings()
 	r.Tags(func(number int, value Reader) { tags = append(tags, number, len(value.B)) })
 	return e, tags, len(r.B), r.Err
 }
 
 func TestRoundTrip(t *testing.T) {
 	some := "some"
-	e := everything{math.MinInt8, math.MaxInt16, math.MinInt32, math.MaxInt64, "é", "", nil, &some, []byte{1, 2}, nil, []int32{3, -4}}
+	e := everything{math.MinInt8, math.MaxInt16, math.MinInt32, math.MaxInt64, "é", "", nil, &some, []byte{1, 2}, nil, []int32{3, -4},
+		[16]byte{1, 15: 9}, []string{"x", ""}}
 	for _, flexible := range []bool{false, true} {
 		b := write(e, flexible)
 		got, tags, rest, err := read(b, flexible)
