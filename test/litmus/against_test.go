@@ -45,7 +45,7 @@ func TestAgainstCluster(t *testing.T) {
 			if *control == "" && s.HasFaults() {
 				t.Skip("not run: it needs a control surface")
 			}
-			play(t, s, network, scenario.Options{Namespace: namespace, Given: Properties()})
+			report(t)(s.Run(context.Background(), network, scenario.Options{Namespace: namespace, Given: Properties()}))
 		})
 	}
 }

@@ -2,7 +2,6 @@ package litmus
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"os"
 	"testing"
@@ -70,27 +69,12 @@ func startKafka(t *testing.T, version string, properties map[string]string) *sce
 
 func playAndUpdate(t *testing.T, s *scenario.Scenario, network *scenario.Network, given map[string]string) {
 	t.Helper()
-	result := play(t, s, network, scenario.Options{Given: given})
+	result, err := s.Run(context.Background(), network, scenario.Options{Given: given})
+	report(t)(result, err)
 	if !*update {
 		return
 	}
 	if err := os.WriteFile(s.Name+".txt", []byte(s.Update(result)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// play runs a scenario and reports each line that differs.
-func play(t *testing.T, s *scenario.Scenario, cluster scenario.Cluster, opts scenario.Options) *scenario.Result {
-	t.Helper()
-	result, err := s.Run(context.Background(), cluster, opts)
-	if errors.Is(err, scenario.ErrNotOffered) {
-		t.Skip("not run: ", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := result.Err(); err != nil {
-		t.Error(err)
-	}
-	return result
 }

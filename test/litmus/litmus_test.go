@@ -1,6 +1,7 @@
 package litmus
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
@@ -14,6 +15,23 @@ func scenarios(t *testing.T) []*scenario.Scenario {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// report fails the test with each line that differs, and skips it if the cluster
+// lacks what the scenario requires.
+func report(t *testing.T) func(*scenario.Result, error) {
+	return func(result *scenario.Result, err error) {
+		t.Helper()
+		if errors.Is(err, scenario.ErrNotOffered) {
+			t.Skip("not run: ", err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := result.Err(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // propertiesFor are the broker properties of a cluster that plays s alone.

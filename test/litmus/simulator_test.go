@@ -2,6 +2,7 @@ package litmus
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -13,22 +14,25 @@ import (
 // start is when simulated time begins.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// startSimulator starts a cluster with the properties that a scenario needs,
-// which ends with the test and is checked for its invariants then.
-func startSimulator(t *testing.T, s *scenario.Scenario, config simbroker.Config) (*simbroker.Cluster, map[string]string) {
-	t.Helper()
-	properties := propertiesFor(s)
-	config.Brokers, config.Properties = s.Brokers, properties
+// playOnSimulator plays a scenario on a cluster of its own, which is checked for
+// its invariants afterwards.
+func playOnSimulator(s *scenario.Scenario, config simbroker.Config) (*scenario.Result, error) {
+	config.Brokers, config.Properties, config.Seed = s.Brokers, propertiesFor(s), 1
 	cluster, err := simbroker.Start(config)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() {
-		if err := cluster.Close(); err != nil {
-			t.Error(err)
+	var on scenario.Cluster = simulated.New(cluster)
+	if config.ListenAddress != "" {
+		network, err := simulated.Dial(context.Background(), cluster)
+		if err != nil {
+			return nil, errors.Join(err, cluster.Close())
 		}
-	})
-	return cluster, properties
+		defer network.Close()
+		on = network
+	}
+	result, err := s.Run(context.Background(), on, scenario.Options{Given: config.Properties})
+	return result, errors.Join(err, cluster.Close())
 }
 
 // Every litmus test prints on the simulator, in process under simulated time,
@@ -36,24 +40,37 @@ func startSimulator(t *testing.T, s *scenario.Scenario, config simbroker.Config)
 func TestInProcess(t *testing.T) {
 	for _, s := range scenarios(t) {
 		t.Run(s.Name, func(t *testing.T) {
-			cluster, properties := startSimulator(t, s, simbroker.Config{Clock: simbroker.Simulated(start), Seed: 1})
-			play(t, s, simulated.New(cluster), scenario.Options{Given: properties})
+			report(t)(playOnSimulator(s, simbroker.Config{Clock: simbroker.Simulated(start)}))
 		})
 	}
 }
 
+// atOnce is how many scenarios play over TCP at the same time. They mostly wait
+// for sessions and timeouts to end.
+const atOnce = 16
+
 // The same over TCP under real time.
 func TestOverTCP(t *testing.T) {
+	type outcome struct {
+		result *scenario.Result
+		err    error
+	}
+	slots := make(chan struct{}, atOnce)
+	outcomes := map[string]chan outcome{}
+	for _, s := range scenarios(t) {
+		done := make(chan outcome, 1)
+		outcomes[s.Name] = done
+		go func() {
+			slots <- struct{}{}
+			result, err := playOnSimulator(s, simbroker.Config{ListenAddress: "127.0.0.1:0"})
+			<-slots
+			done <- outcome{result, err}
+		}()
+	}
 	for _, s := range scenarios(t) {
 		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel() // they mostly wait
-			cluster, properties := startSimulator(t, s, simbroker.Config{ListenAddress: "127.0.0.1:0", Seed: 1})
-			network, err := simulated.Dial(context.Background(), cluster)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer network.Close()
-			play(t, s, network, scenario.Options{Given: properties})
+			o := <-outcomes[s.Name]
+			report(t)(o.result, o.err)
 		})
 	}
 }
