@@ -22,15 +22,17 @@ var rooms = map[string][]string{
 	"property":   nil,
 	"clock":      nil,
 	"message":    nil,
+	"acl":        nil,
+	"sasl":       nil,
 	"producer":   {"kafka"},
 	"commitlog":  {"kafka", "producer"},
 	"replica":    {"kafka", "clock", "producer", "commitlog"},
 	"group":      {"kafka", "message", "clock", "producer"},
 	"txn":        {"kafka", "message", "clock"},
-	"controller": {"kafka", "clock", "property"},
-	"wire":       {"kafka", "clock", "producer", "commitlog", "replica", "group", "txn", "controller", "property"},
+	"controller": {"kafka", "clock", "property", "acl", "sasl"},
+	"wire":       {"kafka", "clock", "producer", "commitlog", "replica", "group", "txn", "controller", "property", "acl", "sasl"},
 	"control":    {"kafka"},
-	".":          {"kafka", "clock", "producer", "commitlog", "replica", "group", "txn", "controller", "property", "wire"},
+	".":          {"kafka", "clock", "producer", "commitlog", "replica", "group", "txn", "controller", "property", "acl", "sasl", "wire"},
 }
 
 // outside are packages from elsewhere that only some rooms may import, with the

@@ -1,0 +1,70 @@
+package sasl
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Mechanism is a way to log in, by its registered name.
+type Mechanism string
+
+// The mechanisms.
+const (
+	Plain       Mechanism = "PLAIN"
+	ScramSHA256 Mechanism = "SCRAM-SHA-256"
+	ScramSHA512 Mechanism = "SCRAM-SHA-512"
+)
+
+// Mechanisms lists what there is.
+func Mechanisms() []Mechanism { return []Mechanism{Plain, ScramSHA256, ScramSHA512} }
+
+// Known says whether there is such a mechanism.
+func (m Mechanism) Known() bool { return slices.Contains(Mechanisms(), m) }
+
+// Exchange is the broker's side of one login.
+type Exchange interface {
+	// Next answers a token of the client. done says that the client is logged in
+	// as User, once it has the answer. An error is an *AuthenticationError and
+	// ends the exchange.
+	Next(token []byte) (answer []byte, done bool, err error)
+	// User is who has logged in.
+	User() string
+}
+
+// AuthenticationError says that a login failed.
+type AuthenticationError struct {
+	// Message is what the client is told.
+	Message string
+	// Reason is what the broker knows besides, for its log; it may be empty.
+	Reason string
+}
+
+// Error implements error. It is for the broker's side.
+func (e *AuthenticationError) Error() string {
+	if e.Reason == "" {
+		return e.Message
+	}
+	return e.Message + " (" + e.Reason + ")"
+}
+
+// Users are those who may log in with some mechanism.
+type Users struct {
+	// Passwords are for PLAIN, by user.
+	Passwords map[string]string
+	// Credential is what is kept of a user's password, for SCRAM.
+	Credential func(user string) (Credential, bool)
+	// Nonce makes a text that is new each time, of printable characters without
+	// a comma, for SCRAM.
+	Nonce func() string
+}
+
+// NewExchange begins a login with a mechanism, which must be Known.
+func NewExchange(m Mechanism, users Users) Exchange {
+	if !m.Known() {
+		panic(fmt.Sprintf("sasl: no mechanism %s", m))
+	}
+	if m == Plain {
+		return &plain{passwords: users.Passwords}
+	}
+	return &scram{mechanism: m, users: users}
+}
