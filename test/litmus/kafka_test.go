@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
 	"github.com/lso-exporter/lso-exporter/test/kafka"
@@ -69,7 +70,11 @@ func startKafka(t *testing.T, version string, properties map[string]string) *sce
 
 func playAndUpdate(t *testing.T, s *scenario.Scenario, network *scenario.Network, given map[string]string) {
 	t.Helper()
-	result, err := s.Run(context.Background(), network, scenario.Options{Given: given})
+	opts := scenario.Options{Given: given}
+	if *update {
+		opts.Settle = time.Second
+	}
+	result, err := s.Run(context.Background(), network, opts)
 	report(t)(result, err)
 	if !*update {
 		return

@@ -2,6 +2,8 @@ package litmus
 
 import (
 	"errors"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
@@ -48,6 +50,19 @@ func TestTextsTellTheirStory(t *testing.T) {
 	for _, s := range scenarios(t) {
 		if s.Title == "" || len(s.Steps) == 0 {
 			t.Errorf("%s: no title or no steps", s.Name)
+		}
+	}
+}
+
+// The page lists every text.
+func TestPageListsTexts(t *testing.T) {
+	page, err := os.ReadFile("../../docs/litmus.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scenarios(t) {
+		if link := "(../test/litmus/" + s.Name + ".txt)"; !strings.Contains(string(page), link) {
+			t.Errorf("docs/litmus.md has no link %s", link)
 		}
 	}
 }
