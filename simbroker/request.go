@@ -43,8 +43,9 @@ func (c *Cluster) Request(ctx context.Context, broker kafka.BrokerID, req kmsg.R
 // RequestAs sends one request to a broker under a client id and waits for its
 // answer. The request's version must be set, and the request not be used again
 // before the answer. On a simulated clock, time moves until the answer is
-// there, at most by the time that ctx has left, or by DefaultRequestTimeout
-// without a deadline. Errors: ErrUnknownBroker, ErrConnectionRefused,
+// there, at most by the time that ctx has left in whole hundredths of a second
+// (so that what the call itself takes of it does not count), or by
+// DefaultRequestTimeout without a deadline. Errors: ErrUnknownBroker, ErrConnectionRefused,
 // ErrTimeout, ErrNoAnswer, ErrClosed, the context's, or that the broker does
 // not offer the version.
 func (c *Cluster) RequestAs(ctx context.Context, clientID string, broker kafka.BrokerID, req kmsg.Request) (kmsg.Response, error) {
@@ -70,6 +71,10 @@ func (c *Cluster) request(ctx context.Context, clientID string, id kafka.BrokerI
 	timeout := DefaultRequestTimeout
 	if left, ok := clock.Left(ctx); ok {
 		timeout = left
+	}
+	if c.loop.Simulated() {
+		const unit = 10 * time.Millisecond
+		timeout = (timeout + unit - 1).Truncate(unit)
 	}
 	var limit time.Time
 	c.loop.Do(func() {
