@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 )
@@ -14,10 +15,10 @@ import (
 // v2: PRODUCER_FENCED, before that INVALID_PRODUCER_EPOCH (rule G7).
 func (c *call) addOffsetsToTxn(req *kmsg.AddOffsetsToTxnRequest) {
 	switch {
-	case !c.may(Write, TransactionalIDResource, req.TransactionalID):
+	case !c.may(acl.Write, acl.TransactionalID, req.TransactionalID):
 		c.refuse(kafka.ErrTransactionalIDAuthorizationFailed)
 		return
-	case !c.may(Read, GroupResource, req.Group):
+	case !c.may(acl.Read, acl.Group, req.Group):
 		c.refuse(kafka.ErrGroupAuthorizationFailed)
 		return
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 )
@@ -10,8 +11,8 @@ import (
 // addPartitionsToTxn serves AddPartitionsToTxn (rule G8).
 //
 // v0 to v3: from clients, one transaction. A partition that does not exist, or
-// that may not be written, keeps all of them out: it has its error, the others
-// OPERATION_NOT_ATTEMPTED. v2: PRODUCER_FENCED, before that
+// that may not be written, as no client may write an internal one, keeps all of
+// them out: it has its error, the others OPERATION_NOT_ATTEMPTED. v2: PRODUCER_FENCED, before that
 // INVALID_PRODUCER_EPOCH (rule G7). v4: from brokers, many transactions, each
 // of which may ask for verification alone (rule G10). v5: the transactions go
 // by protocol 2.
@@ -27,7 +28,7 @@ func (c *call) addPartitionsToTxn(req *kmsg.AddPartitionsToTxnRequest) {
 		})
 		return
 	}
-	if !c.mayCluster(ClusterAction) {
+	if !c.mayCluster(acl.ClusterAction) {
 		c.refuse(kafka.ErrClusterAuthorizationFailed)
 		return
 	}
@@ -62,7 +63,7 @@ func singleTransaction(req *kmsg.AddPartitionsToTxnRequest) kmsg.AddPartitionsTo
 // in the order of the request.
 func (c *call) addToTransaction(t *kmsg.AddPartitionsToTxnRequestTransaction, version int16, done func([]error)) {
 	partitions := transactionPartitions(t)
-	if version < 4 && !c.may(Write, TransactionalIDResource, t.TransactionalID) {
+	if version < 4 && !c.may(acl.Write, acl.TransactionalID, t.TransactionalID) {
 		done(repeated(kafka.ErrTransactionalIDAuthorizationFailed, len(partitions)))
 		return
 	}
@@ -94,7 +95,7 @@ func (c *call) checkAll(partitions []kafka.TopicPartition, version int16) (errs 
 		errs[i] = kafka.ErrOperationNotAttempted
 		_, exists := c.image().Partition(tp)
 		switch {
-		case version < 4 && !kafka.IsInternal(tp.Topic) && !c.may(Write, TopicResource, tp.Topic):
+		case version < 4 && (kafka.IsInternal(tp.Topic) || !c.may(acl.Write, acl.Topic, tp.Topic)):
 			errs[i], ok = kafka.ErrTopicAuthorizationFailed, false
 		case !exists:
 			errs[i], ok = kafka.ErrUnknownTopicOrPartition, false

@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -15,7 +16,7 @@ import (
 //
 // v1: the client can forbid that the replication factor changes.
 func (c *call) alterPartitionReassignments(req *kmsg.AlterPartitionAssignmentsRequest) {
-	if !c.mayCluster(Alter) {
+	if !c.mayCluster(acl.Alter) {
 		c.refuse(kafka.ErrClusterAuthorizationFailed)
 		return
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -22,7 +23,7 @@ func (c *call) createPartitions(req *kmsg.CreatePartitionsRequest) {
 			times[t.Topic] = -1 // answered
 			resp.Topics = append(resp.Topics, morePartitionsResult(t.Topic, invalidRequest("Duplicate topic name.")))
 		case times[t.Topic] < 0:
-		case !c.may(Alter, TopicResource, t.Topic):
+		case !c.may(acl.Alter, acl.Topic, t.Topic):
 			resp.Topics = append(resp.Topics, morePartitionsResult(t.Topic, kafka.ErrTopicAuthorizationFailed))
 		default:
 			topics = append(topics, morePartitions(t))

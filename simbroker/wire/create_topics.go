@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
@@ -25,7 +26,7 @@ func (c *call) createTopics(req *kmsg.CreateTopicsRequest) {
 	for i := range req.Topics {
 		times[req.Topics[i].Topic]++
 	}
-	all := c.mayCluster(Create)
+	all := c.mayCluster(acl.Create)
 	resp := kmsg.NewPtrCreateTopicsResponse()
 	var topics []controller.NewTopic
 	for i := range req.Topics {
@@ -37,7 +38,7 @@ func (c *call) createTopics(req *kmsg.CreateTopicsRequest) {
 		case times[name] < 0:
 		case name == clusterMetadataTopic:
 			resp.Topics = append(resp.Topics, createdTopicError(name, invalidRequest("Creation of internal topic "+name+" is prohibited.")))
-		case !all && !c.may(Create, TopicResource, name):
+		case !all && !c.may(acl.Create, acl.Topic, name):
 			resp.Topics = append(resp.Topics, createdTopicError(name, &controller.Refusal{Err: kafka.ErrTopicAuthorizationFailed, Message: "Authorization failed."}))
 		default:
 			topic, err := newTopic(&req.Topics[i])
@@ -88,7 +89,7 @@ func (c *call) createdTopic(name string, t controller.CreatedTopic) kmsg.CreateT
 	}
 	topic := kmsg.NewCreateTopicsResponseTopic()
 	topic.Topic, topic.TopicID = name, t.ID
-	if !c.may(DescribeConfigs, TopicResource, name) {
+	if !c.may(acl.DescribeConfigs, acl.Topic, name) {
 		topic.ConfigErrorCode = codeOf(kafka.ErrTopicAuthorizationFailed)
 		return topic
 	}

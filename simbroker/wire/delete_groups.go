@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
@@ -15,7 +16,7 @@ func (c *call) deleteGroups(req *kmsg.DeleteGroupsRequest) {
 	for _, id := range req.Groups {
 		switch {
 		case slices.Contains(allowed, id) || slices.Contains(forbidden, id):
-		case c.may(Delete, GroupResource, id):
+		case c.may(acl.Delete, acl.Group, id):
 			allowed = append(allowed, id)
 		default:
 			forbidden = append(forbidden, id)

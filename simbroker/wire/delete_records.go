@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 )
@@ -16,7 +17,7 @@ func (c *call) deleteRecords(req *kmsg.DeleteRecordsRequest) {
 	for i, t := range req.Topics {
 		for j, p := range t.Partitions {
 			tp := kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}
-			if err := c.checkPartition(Delete, tp); err != nil {
+			if err := c.checkPartition(acl.Delete, tp); err != nil {
 				resp.Topics[i].Partitions[j].ErrorCode = codeOf(err)
 				continue
 			}

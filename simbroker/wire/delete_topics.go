@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -24,7 +25,7 @@ func (c *call) deleteTopics(req *kmsg.DeleteTopicsRequest) {
 	var topics []controller.TopicResult
 	for _, t := range c.distinctDeletions(deletableTopics(req)) {
 		if t.err != nil {
-			resp.Topics = append(resp.Topics, deletedTopic(t.asked.Topic, t.asked.TopicID, t.err))
+			resp.Topics = append(resp.Topics, deletedTopic(t.shown(), t.asked.TopicID, t.err))
 		} else {
 			topics = append(topics, controller.TopicResult{Name: t.name})
 		}
@@ -54,6 +55,15 @@ type deletion struct {
 	asked kmsg.DeleteTopicsRequestTopic
 	name  string
 	err   error
+}
+
+// shown is the name that an error tells: of a topic asked for by its id, only
+// where the client may know it.
+func (d *deletion) shown() *string {
+	if d.asked.Topic == nil && d.name != "" {
+		return &d.name
+	}
+	return d.asked.Topic
 }
 
 // distinctDeletions leaves one of the deletions that ask for the same topic,
@@ -105,10 +115,23 @@ func (c *call) deletableTopic(t kmsg.DeleteTopicsRequestTopic) (string, error) {
 		}
 		name = known.Name
 	}
-	if !c.mayCluster(Delete) && !c.may(Delete, TopicResource, name) {
-		return "", kafka.ErrTopicAuthorizationFailed
+	if c.mayCluster(acl.Delete) || c.may(acl.Delete, acl.Topic, name) {
+		return name, nil
 	}
-	return name, nil
+	return c.undeletableTopic(name, byID)
+}
+
+// undeletableTopic is the error for a topic that the client may not delete: who
+// may describe it is told of its name, and that it does not exist.
+func (c *call) undeletableTopic(name string, byID bool) (string, error) {
+	_, exists := c.image().Topic(name)
+	switch describable := c.may(acl.Describe, acl.Topic, name); {
+	case describable && byID:
+		return name, kafka.ErrTopicAuthorizationFailed
+	case describable && !exists:
+		return "", kafka.ErrUnknownTopicOrPartition
+	}
+	return "", kafka.ErrTopicAuthorizationFailed
 }
 
 func deletedTopic(name *string, id kafka.TopicID, err error) kmsg.DeleteTopicsResponseTopic {

@@ -11,8 +11,7 @@ const brokerEndpoints = 1
 // describeCluster serves DescribeCluster, from the broker's image.
 //
 // v1: endpoint types; controllers are not told of here
-// (MISMATCHED_ENDPOINT_TYPE). v2: fenced brokers, if asked for. Authorized
-// operations are never told.
+// (MISMATCHED_ENDPOINT_TYPE). v2: fenced brokers, if asked for.
 func (c *call) describeCluster(req *kmsg.DescribeClusterRequest) {
 	if req.Version >= 1 && req.EndpointType != brokerEndpoints {
 		resp := refuseDescribeCluster(req, codeOf(errMismatchedEndpointType)).(*kmsg.DescribeClusterResponse)
@@ -23,12 +22,15 @@ func (c *call) describeCluster(req *kmsg.DescribeClusterRequest) {
 	}
 	resp := kmsg.NewPtrDescribeClusterResponse()
 	resp.ClusterID, resp.ControllerID = c.image().ClusterID(), int32(c.image().Controller())
+	if req.IncludeClusterAuthorizedOperations {
+		resp.ClusterAuthorizedOperations = c.clusterOperations()
+	}
 	for _, b := range c.image().Registered() {
 		if b.Fenced && !req.IncludeFencedBrokers {
 			continue
 		}
-		broker := kmsg.NewDescribeClusterResponseBroker()
-		broker.NodeID, broker.Host, broker.Port, broker.Rack = int32(b.ID), b.Host, b.Port, rackOf(b)
+		broker, at := kmsg.NewDescribeClusterResponseBroker(), c.endpoint(b)
+		broker.NodeID, broker.Host, broker.Port, broker.Rack = int32(b.ID), at.Host, at.Port, rackOf(b)
 		broker.IsFenced = b.Fenced
 		resp.Brokers = append(resp.Brokers, broker)
 	}

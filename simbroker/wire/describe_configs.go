@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
@@ -69,7 +70,7 @@ func (c *call) configsOf(r kmsg.DescribeConfigsRequestResource) ([]property.Entr
 	if !ok {
 		return nil, invalidRequest("Unsupported resource type: " + r.ResourceType.String())
 	}
-	if err := c.checkConfigs(DescribeConfigs, kind, r.ResourceName); err != nil {
+	if err := c.checkConfigs(acl.DescribeConfigs, kind, r.ResourceName); err != nil {
 		return nil, err
 	}
 	switch {
@@ -87,11 +88,11 @@ func (c *call) configsOf(r kmsg.DescribeConfigsRequestResource) ([]property.Entr
 
 // checkConfigs is the error for lack of a right on the configuration of a
 // resource.
-func (c *call) checkConfigs(op Operation, kind property.Resource, name string) error {
+func (c *call) checkConfigs(op acl.Operation, kind property.Resource, name string) error {
 	switch {
-	case kind == property.Topic && !c.may(op, TopicResource, name):
+	case kind == property.Topic && !c.may(op, acl.Topic, name):
 		return kafka.ErrTopicAuthorizationFailed
-	case kind == property.Group && !c.may(op, GroupResource, name):
+	case kind == property.Group && !c.may(op, acl.Group, name):
 		return kafka.ErrGroupAuthorizationFailed
 	case kind == property.Broker && !c.mayCluster(op):
 		return kafka.ErrClusterAuthorizationFailed

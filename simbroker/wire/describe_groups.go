@@ -3,27 +3,32 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
 // describeGroups serves DescribeGroups, of classic groups.
 //
-// v3: authorized operations, which are never told. v4: instance ids. v6: a
+// v3: authorized operations, if asked for. v4: instance ids. v6: a
 // group that does not exist is GROUP_ID_NOT_FOUND with a message; before, it
 // was Dead and no error (rule H10).
 func (c *call) describeGroups(req *kmsg.DescribeGroupsRequest) {
 	resp := kmsg.NewPtrDescribeGroupsResponse()
 	var allowed []string
 	for _, id := range req.Groups {
-		if c.may(Describe, GroupResource, id) {
+		if c.may(acl.Describe, acl.Group, id) {
 			allowed = append(allowed, id)
 		} else {
 			resp.Groups = append(resp.Groups, describedGroupError(id, codeOf(kafka.ErrGroupAuthorizationFailed)))
 		}
 	}
 	for _, d := range c.broker().Groups.Describe(allowed) {
-		resp.Groups = append(resp.Groups, describedGroup(d, req.Version))
+		g := describedGroup(d, req.Version)
+		if req.IncludeAuthorizedOperations && req.Version >= 3 && g.ErrorCode == 0 {
+			g.AuthorizedOperations = c.authorizedOperations(acl.Group, g.Group)
+		}
+		resp.Groups = append(resp.Groups, g)
 	}
 	c.send(resp)
 }

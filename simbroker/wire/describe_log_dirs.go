@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
@@ -16,7 +17,7 @@ import (
 // v3: an error for the request as a whole. v4: the size of the volume, which is
 // -1 here for "unknown". v5: cordoned directories, of which there are none.
 func (c *call) describeLogDirs(req *kmsg.DescribeLogDirsRequest) {
-	if !c.mayCluster(Describe) {
+	if !c.mayCluster(acl.Describe) {
 		c.refuse(kafka.ErrClusterAuthorizationFailed)
 		return
 	}

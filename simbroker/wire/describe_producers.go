@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/producer"
 )
@@ -17,7 +18,7 @@ func (c *call) describeProducers(req *kmsg.DescribeProducersRequest) {
 		topic.Topic = t.Topic
 		topicErr := checkTopicName(t.Topic)
 		if topicErr == nil {
-			topicErr = c.checkTopic(Read, t.Topic)
+			topicErr = c.checkTopic(acl.Read, t.Topic)
 		}
 		for _, number := range t.Partitions {
 			states, err := []producer.State(nil), topicErr

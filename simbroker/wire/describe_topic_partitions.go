@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -13,7 +14,7 @@ import (
 // describeTopicPartitions serves DescribeTopicPartitions (KIP-966): topics in
 // order of their names, so many partitions a response, and a cursor where the
 // next one goes on. No topics named means all; then those that the client may
-// not describe are left out.
+// not describe are left out. What it may do with the others is told unasked.
 func (c *call) describeTopicPartitions(req *kmsg.DescribeTopicPartitionsRequest) {
 	names := c.topicsFromCursor(req)
 	if at := req.Cursor; at != nil && (at.Partition < 0 || len(req.Topics) > 0 && !slices.Contains(names, at.Topic)) {
@@ -25,7 +26,7 @@ func (c *call) describeTopicPartitions(req *kmsg.DescribeTopicPartitionsRequest)
 	remaining := int(max(limit, 1))
 	var forbidden []kmsg.DescribeTopicPartitionsResponseTopic
 	for _, name := range names {
-		if !c.may(Describe, TopicResource, name) {
+		if !c.may(acl.Describe, acl.Topic, name) {
 			if len(req.Topics) > 0 {
 				forbidden = append(forbidden, describedTopicError(name, kafka.ErrTopicAuthorizationFailed))
 			}
@@ -43,6 +44,7 @@ func (c *call) describeTopicPartitions(req *kmsg.DescribeTopicPartitionsRequest)
 			first = int(req.Cursor.Partition)
 		}
 		topic, next := c.describedTopic(name, first, remaining)
+		topic.AuthorizedOperations = c.authorizedOperations(acl.Topic, name)
 		resp.Topics = append(resp.Topics, topic)
 		remaining -= len(topic.Partitions)
 		if next > 0 {

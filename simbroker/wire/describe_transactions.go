@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 )
@@ -12,7 +13,7 @@ import (
 func (c *call) describeTransactions(req *kmsg.DescribeTransactionsRequest) {
 	resp := kmsg.NewPtrDescribeTransactionsResponse()
 	for _, id := range req.TransactionalIDs {
-		if !c.may(Describe, TransactionalIDResource, id) {
+		if !c.may(acl.Describe, acl.TransactionalID, id) {
 			resp.TransactionStates = append(resp.TransactionStates, transactionError(id, codeOf(kafka.ErrTransactionalIDAuthorizationFailed)))
 			continue
 		}
@@ -36,7 +37,7 @@ func (c *call) describedTransaction(d txn.Description) kmsg.DescribeTransactions
 		state.StartTimestamp = d.Start.UnixMilli()
 	}
 	for _, tp := range d.Partitions { // sorted, hence by topic
-		if !c.may(Describe, TopicResource, tp.Topic) {
+		if !c.may(acl.Describe, acl.Topic, tp.Topic) {
 			continue
 		}
 		if n := len(state.Topics); n == 0 || state.Topics[n-1].Topic != tp.Topic {

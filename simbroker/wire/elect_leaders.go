@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -24,7 +25,7 @@ const (
 func (c *call) electLeaders(req *kmsg.ElectLeadersRequest) {
 	kind := controller.PreferredElection
 	switch {
-	case !c.mayCluster(Alter):
+	case !c.mayCluster(acl.Alter):
 		c.refuse(kafka.ErrClusterAuthorizationFailed)
 		return
 	case req.Version == 0 || req.ElectionType == preferredElection:

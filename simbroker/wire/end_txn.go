@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 )
@@ -14,7 +15,7 @@ import (
 // protocol 2, whatever transaction.version says (rule G14); the response has
 // the producer id and epoch to go on with.
 func (c *call) endTxn(req *kmsg.EndTxnRequest) {
-	if !c.may(Write, TransactionalIDResource, req.TransactionalID) {
+	if !c.may(acl.Write, acl.TransactionalID, req.TransactionalID) {
 		c.refuse(kafka.ErrTransactionalIDAuthorizationFailed)
 		return
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 )
@@ -22,14 +23,9 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 		c.refuse(errFetchSessionIDNotFound)
 		return
 	}
-	replicaID := kafka.BrokerID(req.ReplicaID)
-	if req.Version >= 15 {
-		replicaID = kafka.BrokerID(req.ReplicaState.ID)
-	}
 	answer := &fetchAnswer{version: req.Version, resp: kmsg.NewPtrFetchResponse()}
-	answer.resp.Topics = make([]kmsg.FetchResponseTopic, len(req.Topics))
 	room := replica.FetchRequest{
-		ReplicaID:     replicaID,
+		ReplicaID:     fetchingReplica(req),
 		Isolation:     replica.IsolationLevel(req.IsolationLevel),
 		FromFollowers: req.Version >= 11,
 		MaxWait:       milliseconds(req.MaxWaitMillis),
@@ -37,27 +33,7 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 		MaxBytes:      int(req.MaxBytes),
 	}
 	for i := range req.Topics {
-		t := &req.Topics[i]
-		topic := kmsg.NewFetchResponseTopic()
-		topic.Topic, topic.TopicID = t.Topic, t.TopicID
-		topic.Partitions = make([]kmsg.FetchResponseTopicPartition, len(t.Partitions))
-		answer.resp.Topics[i] = topic
-		name, topicErr := c.topicName(t.Topic, t.TopicID, req.Version >= 13)
-		for j := range t.Partitions {
-			p := &t.Partitions[j]
-			tp := kafka.TopicPartition{Topic: name, Partition: p.Partition}
-			err := topicErr
-			if err == nil {
-				err = c.checkFetch(replicaID, tp)
-			}
-			if err != nil {
-				topic.Partitions[j] = unfetchedPartition(p.Partition, codeOf(err))
-				topic.Partitions[j].AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{} // not null, as Kafka has it
-				continue
-			}
-			room.Partitions = append(room.Partitions, fetchPosition(tp, t.TopicID, p))
-			answer.asked = append(answer.asked, place{i, j})
-		}
+		c.fetchTopic(&req.Topics[i], &room, answer)
 	}
 	if len(room.Partitions) == 0 {
 		c.send(answer.resp)
@@ -76,13 +52,46 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 	})
 }
 
+// fetchingReplica is the id of the broker that fetches, negative for consumers.
+func fetchingReplica(req *kmsg.FetchRequest) kafka.BrokerID {
+	if req.Version >= 15 {
+		return kafka.BrokerID(req.ReplicaState.ID)
+	}
+	return kafka.BrokerID(req.ReplicaID)
+}
+
+// fetchTopic adds a topic to the answer, and those of its partitions that can
+// be fetched to what the room is asked for.
+func (c *call) fetchTopic(t *kmsg.FetchRequestTopic, room *replica.FetchRequest, answer *fetchAnswer) {
+	topic := kmsg.NewFetchResponseTopic()
+	topic.Topic, topic.TopicID = t.Topic, t.TopicID
+	topic.Partitions = make([]kmsg.FetchResponseTopicPartition, len(t.Partitions))
+	name, topicErr := c.topicName(t.Topic, t.TopicID, answer.version >= 13)
+	for i := range t.Partitions {
+		p := &t.Partitions[i]
+		tp := kafka.TopicPartition{Topic: name, Partition: p.Partition}
+		err := topicErr
+		if err == nil {
+			err = c.checkFetch(room.ReplicaID, tp)
+		}
+		if err != nil {
+			topic.Partitions[i] = unfetchedPartition(p.Partition, codeOf(err))
+			topic.Partitions[i].AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{} // not null, as Kafka has it
+			continue
+		}
+		room.Partitions = append(room.Partitions, fetchPosition(tp, t.TopicID, p))
+		answer.asked = append(answer.asked, place{len(answer.resp.Topics), i})
+	}
+	answer.resp.Topics = append(answer.resp.Topics, topic)
+}
+
 // checkFetch is the error for a partition that cannot be fetched by a consumer
 // or, with a broker's id, by a replica.
 func (c *call) checkFetch(replicaID kafka.BrokerID, tp kafka.TopicPartition) error {
 	if replicaID < 0 {
-		return c.checkPartition(Read, tp)
+		return c.checkPartition(acl.Read, tp)
 	}
-	if !c.mayCluster(ClusterAction) {
+	if !c.mayCluster(acl.ClusterAction) {
 		return kafka.ErrTopicAuthorizationFailed
 	}
 	if _, ok := c.image().Partition(tp); !ok {

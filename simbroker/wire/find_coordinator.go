@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -47,19 +48,20 @@ func (c *call) coordinator(kind int8, key string) kmsg.FindCoordinatorResponseCo
 		found.ErrorCode, found.ErrorMessage = codeOf(err), messageOf(err)
 		return found
 	}
-	found.NodeID, found.Host, found.Port = int32(b.ID), b.Host, b.Port
+	at := c.endpoint(b)
+	found.NodeID, found.Host, found.Port = int32(b.ID), at.Host, at.Port
 	return found
 }
 
 func (c *call) coordinatorOf(kind int8, key string) (*controller.Broker, error) {
 	switch kind {
 	case groupCoordinator:
-		if !c.may(Describe, GroupResource, key) {
+		if !c.may(acl.Describe, acl.Group, key) {
 			return nil, kafka.ErrGroupAuthorizationFailed
 		}
 		return c.cluster().Coordinator(kafka.ConsumerOffsetsTopic, key)
 	case transactionCoordinator:
-		if !c.may(Describe, TransactionalIDResource, key) {
+		if !c.may(acl.Describe, acl.TransactionalID, key) {
 			return nil, kafka.ErrTransactionalIDAuthorizationFailed
 		}
 		return c.cluster().Coordinator(kafka.TransactionStateTopic, key)

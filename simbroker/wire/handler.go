@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -115,35 +116,3 @@ func (c *call) broker() *Broker { return c.server.broker }
 func (c *call) cluster() Cluster { return c.server.broker.Cluster }
 
 func (c *call) image() *controller.Image { return c.server.broker.Cluster.Image() }
-
-// may says whether the client has a right.
-func (c *call) may(op Operation, kind ResourceType, name string) bool {
-	authorizer := c.server.broker.Authorizer
-	return authorizer == nil || authorizer.Authorize(c.conn, op, kind, name)
-}
-
-// mayCluster says whether the client has a right on the cluster.
-func (c *call) mayCluster(op Operation) bool { return c.may(op, ClusterResource, ClusterResourceName) }
-
-// checkTopic is TOPIC_AUTHORIZATION_FAILED without a right on a topic,
-// UNKNOWN_TOPIC_OR_PARTITION for one that does not exist, otherwise nil.
-func (c *call) checkTopic(op Operation, topic string) error {
-	if !c.may(op, TopicResource, topic) {
-		return kafka.ErrTopicAuthorizationFailed
-	}
-	if _, ok := c.image().Topic(topic); !ok {
-		return kafka.ErrUnknownTopicOrPartition
-	}
-	return nil
-}
-
-// checkPartition is checkTopic, for one partition.
-func (c *call) checkPartition(op Operation, tp kafka.TopicPartition) error {
-	if err := c.checkTopic(op, tp.Topic); err != nil {
-		return err
-	}
-	if _, ok := c.image().Partition(tp); !ok {
-		return kafka.ErrUnknownTopicOrPartition
-	}
-	return nil
-}

@@ -3,13 +3,14 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
 // heartbeat serves Heartbeat (rule H2). v3: static members.
 func (c *call) heartbeat(req *kmsg.HeartbeatRequest) {
-	if !c.may(Read, GroupResource, req.Group) {
+	if !c.may(acl.Read, acl.Group, req.Group) {
 		c.refuse(kafka.ErrGroupAuthorizationFailed)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
@@ -87,7 +88,7 @@ func (c *call) alteration(r kmsg.IncrementalAlterConfigsRequestResource) (contro
 	if err := c.checkOwnBroker(kind, r.ResourceName); err != nil {
 		return alteration, err
 	}
-	return alteration, c.checkConfigs(AlterConfigs, kind, r.ResourceName)
+	return alteration, c.checkConfigs(acl.AlterConfigs, kind, r.ResourceName)
 }
 
 // unknownConfigOp is what an operation that does not exist ends in: only for

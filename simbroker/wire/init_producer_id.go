@@ -3,21 +3,24 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 )
 
-// initProducerID serves InitProducerId (rules G5 and G6).
+// initProducerID serves InitProducerId (rules G5 and G6). Without a
+// transactional id it takes the right to write to some topic, or the one to
+// write idempotently of before KIP-679.
 //
 // v3: the producer id and epoch that the client has; one without the other is
 // INVALID_REQUEST. v4: PRODUCER_FENCED, before that INVALID_PRODUCER_EPOCH
 // (rule G7). v6 (two-phase commit) is unstable in Kafka 4.3 and not offered.
 func (c *call) initProducerID(req *kmsg.InitProducerIDRequest) {
 	switch {
-	case req.TransactionalID != nil && !c.may(Write, TransactionalIDResource, *req.TransactionalID):
+	case req.TransactionalID != nil && !c.may(acl.Write, acl.TransactionalID, *req.TransactionalID):
 		c.refuse(kafka.ErrTransactionalIDAuthorizationFailed)
 		return
-	case req.TransactionalID == nil && !c.mayCluster(IdempotentWrite):
+	case req.TransactionalID == nil && !c.mayCluster(acl.IdempotentWrite) && !c.maySome(acl.Write, acl.Topic):
 		c.refuse(kafka.ErrClusterAuthorizationFailed)
 		return
 	}

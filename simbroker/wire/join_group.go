@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -18,7 +19,7 @@ import (
 // v7: protocol type, null protocol on errors. v8: reasons. v9: a leader that
 // rejoins a stable group may be told to leave the assignment as it is.
 func (c *call) joinGroup(req *kmsg.JoinGroupRequest) {
-	if !c.may(Read, GroupResource, req.Group) {
+	if !c.may(acl.Read, acl.Group, req.Group) {
 		c.refuse(kafka.ErrGroupAuthorizationFailed)
 		return
 	}

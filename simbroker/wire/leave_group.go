@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -13,7 +14,7 @@ import (
 // many members, static ones by their instance id, each with its own error. v5:
 // reasons.
 func (c *call) leaveGroup(req *kmsg.LeaveGroupRequest) {
-	if !c.may(Read, GroupResource, req.Group) {
+	if !c.may(acl.Read, acl.Group, req.Group) {
 		c.refuse(kafka.ErrGroupAuthorizationFailed)
 		return
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 )
 
@@ -17,10 +18,10 @@ func (c *call) listGroups(req *kmsg.ListGroupsRequest) {
 		c.refuse(err)
 		return
 	}
-	all := c.mayCluster(Describe)
+	all := c.mayCluster(acl.Describe)
 	resp := kmsg.NewPtrListGroupsResponse()
 	for _, l := range listings {
-		if !all && !c.may(Describe, GroupResource, l.GroupID) {
+		if !all && !c.may(acl.Describe, acl.Group, l.GroupID) {
 			continue
 		}
 		g := kmsg.NewListGroupsResponseGroup()

@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 )
@@ -56,7 +57,7 @@ func (c *call) listOffsets(req *kmsg.ListOffsetsRequest) {
 // listOffset answers for one partition; its fields are all -1 with an error.
 func (c *call) listOffset(req *kmsg.ListOffsetsRequest, tp kafka.TopicPartition, p kmsg.ListOffsetsRequestTopicPartition, twice bool) (replica.ListedOffset, error) {
 	nothing := replica.ListedOffset{Offset: -1, TimestampMs: -1, LeaderEpoch: -1}
-	if !c.may(Describe, TopicResource, tp.Topic) {
+	if !c.may(acl.Describe, acl.Topic, tp.Topic) {
 		return nothing, kafka.ErrTopicAuthorizationFailed
 	}
 	if twice {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -13,7 +14,7 @@ import (
 // the broker's image. Null topics ask for all; partitions that are not being
 // reassigned, or do not exist, are left out.
 func (c *call) listPartitionReassignments(req *kmsg.ListPartitionReassignmentsRequest) {
-	if !c.mayCluster(Describe) {
+	if !c.mayCluster(acl.Describe) {
 		c.refuse(kafka.ErrClusterAuthorizationFailed)
 		return
 	}

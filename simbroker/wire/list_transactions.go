@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 )
@@ -31,7 +32,7 @@ func (c *call) listTransactions(req *kmsg.ListTransactionsRequest) {
 	resp := kmsg.NewPtrListTransactionsResponse()
 	resp.UnknownStateFilters = list.UnknownStates
 	for _, t := range list.Transactions {
-		if !c.may(Describe, TransactionalIDResource, t.TransactionalID) {
+		if !c.may(acl.Describe, acl.TransactionalID, t.TransactionalID) {
 			continue
 		}
 		state := kmsg.NewListTransactionsResponseTransactionState()

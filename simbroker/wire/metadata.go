@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -22,7 +23,7 @@ import (
 // v0: replicas that are not alive are left out of the lists, and make the
 // partition's error REPLICA_NOT_AVAILABLE. v4: auto creation can be refused.
 // v5: offline replicas. v7: leader epochs. v10 shows topic ids, v12 takes them.
-// v8: authorized operations, which are never told.
+// v8: authorized operations; those of the cluster up to v10.
 func (c *call) metadata(req *kmsg.MetadataRequest) {
 	if slices.ContainsFunc(req.Topics, func(t kmsg.MetadataRequestTopic) bool {
 		return req.Version < 12 && (t.Topic == nil || t.TopicID != [16]byte{})
@@ -35,22 +36,25 @@ func (c *call) metadata(req *kmsg.MetadataRequest) {
 	resp.ClusterID = &clusterID
 	resp.ControllerID = int32(c.image().Controller())
 	for _, b := range c.image().Alive() {
-		resp.Brokers = append(resp.Brokers, metadataBroker(b))
+		resp.Brokers = append(resp.Brokers, c.metadataBroker(b))
 	}
 	if req.Topics == nil || req.Version == 0 && len(req.Topics) == 0 {
 		for _, t := range c.image().Topics() {
-			if c.may(Describe, TopicResource, t.Name) {
-				resp.Topics = append(resp.Topics, c.metadataTopic(t, req.Version))
+			if c.may(acl.Describe, acl.Topic, t.Name) {
+				resp.Topics = append(resp.Topics, c.metadataTopic(t, req))
 			}
 		}
 	}
 	mayCreate := req.AllowAutoTopicCreation || req.Version < 4
 	for _, asked := range distinctTopics(req.Topics) {
 		if asked.TopicID != [16]byte{} {
-			resp.Topics = append(resp.Topics, c.metadataByID(asked.TopicID, req.Version))
+			resp.Topics = append(resp.Topics, c.metadataByID(asked.TopicID, req))
 		} else if asked.Topic != nil {
-			resp.Topics = append(resp.Topics, c.metadataByName(*asked.Topic, mayCreate, req.Version))
+			resp.Topics = append(resp.Topics, c.metadataByName(*asked.Topic, mayCreate, req))
 		}
+	}
+	if req.IncludeClusterAuthorizedOperations && req.Version >= 8 && req.Version <= 10 {
+		resp.AuthorizedOperations = c.clusterOperations()
 	}
 	c.send(resp)
 }
@@ -76,10 +80,10 @@ func distinctTopics(topics []kmsg.MetadataRequestTopic) []kmsg.MetadataRequestTo
 	return distinct
 }
 
-func (c *call) metadataByID(id kafka.TopicID, version int16) kmsg.MetadataResponseTopic {
+func (c *call) metadataByID(id kafka.TopicID, req *kmsg.MetadataRequest) kmsg.MetadataResponseTopic {
 	t, ok := c.image().TopicByID(id)
-	if ok && c.may(Describe, TopicResource, t.Name) {
-		return c.metadataTopic(t, version)
+	if ok && c.may(acl.Describe, acl.Topic, t.Name) {
+		return c.metadataTopic(t, req)
 	}
 	topic := kmsg.NewMetadataResponseTopic()
 	topic.TopicID = id
@@ -90,20 +94,20 @@ func (c *call) metadataByID(id kafka.TopicID, version int16) kmsg.MetadataRespon
 	return topic
 }
 
-func (c *call) metadataByName(name string, mayCreate bool, version int16) kmsg.MetadataResponseTopic {
+func (c *call) metadataByName(name string, mayCreate bool, req *kmsg.MetadataRequest) kmsg.MetadataResponseTopic {
 	topic := kmsg.NewMetadataResponseTopic()
 	topic.Topic = &name
-	if !c.may(Describe, TopicResource, name) {
+	if !c.may(acl.Describe, acl.Topic, name) {
 		topic.ErrorCode = codeOf(kafka.ErrTopicAuthorizationFailed)
 		return topic
 	}
 	if t, ok := c.image().Topic(name); ok {
-		return c.metadataTopic(t, version)
+		return c.metadataTopic(t, req)
 	}
 	topic.IsInternal = kafka.IsInternal(name)
 	mayCreate = mayCreate && c.cluster().Config().Bool("auto.create.topics.enable")
 	switch {
-	case mayCreate && !c.mayCluster(Create) && !c.may(Create, TopicResource, name):
+	case mayCreate && !c.mayCluster(acl.Create) && !c.may(acl.Create, acl.Topic, name):
 		topic.ErrorCode = codeOf(kafka.ErrTopicAuthorizationFailed)
 	case checkTopicName(name) != nil:
 		topic.ErrorCode = codeOf(kafka.ErrInvalidTopicException)
@@ -112,17 +116,26 @@ func (c *call) metadataByName(name string, mayCreate bool, version int16) kmsg.M
 		if mayCreate {
 			c.cluster().AutoCreate(name)
 		}
+		c.authorizeTopic(&topic, req)
 	}
 	return topic
 }
 
-func (c *call) metadataTopic(t *controller.Topic, version int16) kmsg.MetadataResponseTopic {
+// authorizeTopic tells what the client may do with a topic, if it asked.
+func (c *call) authorizeTopic(topic *kmsg.MetadataResponseTopic, req *kmsg.MetadataRequest) {
+	if req.IncludeTopicAuthorizedOperations && req.Version >= 8 {
+		topic.AuthorizedOperations = c.authorizedOperations(acl.Topic, *topic.Topic)
+	}
+}
+
+func (c *call) metadataTopic(t *controller.Topic, req *kmsg.MetadataRequest) kmsg.MetadataResponseTopic {
 	topic := kmsg.NewMetadataResponseTopic()
 	topic.Topic, topic.TopicID, topic.IsInternal = &t.Name, t.ID, kafka.IsInternal(t.Name)
 	topic.Partitions = make([]kmsg.MetadataResponseTopicPartition, 0, len(t.Partitions))
 	for i, p := range t.Partitions {
-		topic.Partitions = append(topic.Partitions, c.metadataPartition(int32(i), p, version))
+		topic.Partitions = append(topic.Partitions, c.metadataPartition(int32(i), p, req.Version))
 	}
+	c.authorizeTopic(&topic, req)
 	return topic
 }
 
@@ -166,9 +179,9 @@ func (c *call) offline(ids []kafka.BrokerID) []kafka.BrokerID {
 	return slices.DeleteFunc(slices.Clone(ids), c.isAlive)
 }
 
-func metadataBroker(b *controller.Broker) kmsg.MetadataResponseBroker {
-	broker := kmsg.NewMetadataResponseBroker()
-	broker.NodeID, broker.Host, broker.Port, broker.Rack = int32(b.ID), b.Host, b.Port, rackOf(b)
+func (c *call) metadataBroker(b *controller.Broker) kmsg.MetadataResponseBroker {
+	broker, at := kmsg.NewMetadataResponseBroker(), c.endpoint(b)
+	broker.NodeID, broker.Host, broker.Port, broker.Rack = int32(b.ID), at.Host, at.Port, rackOf(b)
 	return broker
 }
 

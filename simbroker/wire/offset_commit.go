@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -14,7 +15,7 @@ import (
 // static members. v9: GROUP_ID_NOT_FOUND and the consumer protocol's errors.
 // v10: topic ids in place of names.
 func (c *call) offsetCommit(req *kmsg.OffsetCommitRequest) {
-	if !c.may(Read, GroupResource, req.Group) {
+	if !c.may(acl.Read, acl.Group, req.Group) {
 		c.refuse(kafka.ErrGroupAuthorizationFailed)
 		return
 	}
@@ -67,7 +68,7 @@ func (c *call) splitCommit(t *kmsg.OffsetCommitRequestTopic, version int16) (val
 		}
 	}
 	if err == nil {
-		err = c.checkTopic(Read, name)
+		err = c.checkTopic(acl.Read, name)
 	}
 	if err == nil {
 		topic, _ := c.image().Topic(name)

@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -10,7 +11,7 @@ import (
 // offsetDelete serves OffsetDelete (rule H11). Topics and partitions that do
 // not exist get their errors, and the rest is deleted.
 func (c *call) offsetDelete(req *kmsg.OffsetDeleteRequest) {
-	if !c.may(Delete, GroupResource, req.Group) {
+	if !c.may(acl.Delete, acl.Group, req.Group) {
 		c.refuse(kafka.ErrGroupAuthorizationFailed)
 		return
 	}
@@ -21,7 +22,7 @@ func (c *call) offsetDelete(req *kmsg.OffsetDeleteRequest) {
 		refused := kmsg.NewOffsetDeleteResponseTopic()
 		refused.Topic = t.Topic
 		for _, p := range t.Partitions {
-			if err := c.checkPartition(Read, kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}); err != nil {
+			if err := c.checkPartition(acl.Read, kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}); err != nil {
 				refused.Partitions = append(refused.Partitions, deletedOffset(p.Partition, codeOf(err)))
 			} else {
 				valid.Partitions = append(valid.Partitions, p.Partition)

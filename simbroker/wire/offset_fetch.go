@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -54,7 +55,7 @@ func singleGroup(req *kmsg.OffsetFetchRequest) kmsg.OffsetFetchRequestGroup {
 // fetchGroup answers for one group. Named topics that cannot be asked for come
 // last.
 func (c *call) fetchGroup(g *kmsg.OffsetFetchRequestGroup, req *kmsg.OffsetFetchRequest, done func(kmsg.OffsetFetchResponseGroup)) {
-	if !c.may(Describe, GroupResource, g.Group) {
+	if !c.may(acl.Describe, acl.Group, g.Group) {
 		done(fetchedGroupError(g, codeOf(kafka.ErrGroupAuthorizationFailed), req.Version))
 		return
 	}
@@ -102,7 +103,7 @@ func (c *call) fetchableTopic(t kmsg.OffsetFetchRequestGroupTopic, version int16
 		}
 		topic.Topic = known.Name
 	}
-	if !c.may(Describe, TopicResource, topic.Topic) {
+	if !c.may(acl.Describe, acl.Topic, topic.Topic) {
 		return topic, kafka.ErrTopicAuthorizationFailed
 	}
 	return topic, nil
@@ -113,7 +114,7 @@ func (c *call) visibleCommit(t group.FetchedTopic, all bool, version int16) (kaf
 	if !all {
 		return t.TopicID, true
 	}
-	if !c.may(Describe, TopicResource, t.Topic) {
+	if !c.may(acl.Describe, acl.Topic, t.Topic) {
 		return t.TopicID, false
 	}
 	if t.TopicID == (kafka.TopicID{}) {

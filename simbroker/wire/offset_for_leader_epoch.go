@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/commitlog"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -14,14 +15,14 @@ import (
 // v2: the current leader epoch (rule E4). v3: the replica's id, which makes no
 // difference.
 func (c *call) offsetForLeaderEpoch(req *kmsg.OffsetForLeaderEpochRequest) {
-	all := c.mayCluster(ClusterAction)
+	all := c.mayCluster(acl.ClusterAction)
 	resp := kmsg.NewPtrOffsetForLeaderEpochResponse()
 	for _, t := range req.Topics {
 		topic := kmsg.NewOffsetForLeaderEpochResponseTopic()
 		topic.Topic = t.Topic
 		for _, p := range t.Partitions {
 			end, err := commitlog.EpochEnd{}, error(kafka.ErrTopicAuthorizationFailed)
-			if all || c.may(Describe, TopicResource, t.Topic) {
+			if all || c.may(acl.Describe, acl.Topic, t.Topic) {
 				end, err = c.broker().Replicas.OffsetForLeaderEpoch(
 					kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition},
 					kafka.LeaderEpoch(p.CurrentLeaderEpoch), kafka.LeaderEpoch(p.LeaderEpoch))

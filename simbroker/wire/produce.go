@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 )
@@ -24,7 +25,7 @@ const adminClientID = "__admin_client"
 // partitions to the transaction (KIP-890). v13: topic ids in place of names.
 func (c *call) produce(req *kmsg.ProduceRequest) {
 	if hasTransactionalRecords(req) {
-		if req.TransactionID == nil || !c.may(Write, TransactionalIDResource, *req.TransactionID) {
+		if req.TransactionID == nil || !c.may(acl.Write, acl.TransactionalID, *req.TransactionID) {
 			c.refuse(kafka.ErrTransactionalIDAuthorizationFailed)
 			return
 		}
@@ -38,27 +39,8 @@ func (c *call) produce(req *kmsg.ProduceRequest) {
 		InternalTopics:  c.conn.ClientID == adminClientID,
 	}
 	for i := range req.Topics {
-		t := &req.Topics[i]
-		name, topicErr := c.topicName(t.Topic, t.TopicID, req.Version >= 13)
-		for j := range t.Partitions {
-			p := &t.Partitions[j]
-			tp := kafka.TopicPartition{Topic: name, Partition: p.Partition}
-			err := topicErr
-			if err == nil {
-				err = c.checkPartition(Write, tp)
-			}
-			if err == nil && p.Records == nil {
-				return
-			}
-			if err == nil && req.Version < 7 && compressedWithZstd(p.Records) {
-				err = errUnsupportedCompressionType
-			}
-			if err != nil {
-				answer.fail(place{i, j}, err)
-				continue
-			}
-			room.Partitions = append(room.Partitions, replica.ProducePartition{Partition: tp, Records: c.ownRecords(p.Records)})
-			answer.asked = append(answer.asked, place{i, j})
+		if !c.produceTopic(req, i, &room, answer) {
+			return
 		}
 	}
 	if len(room.Partitions) == 0 {
@@ -67,9 +49,6 @@ func (c *call) produce(req *kmsg.ProduceRequest) {
 	}
 	c.broker().Replicas.Produce(room, func(result replica.ProduceResult) {
 		for k, p := range result.Partitions {
-			if p.Err != nil {
-				answer.fail(answer.asked[k], p.Err)
-			}
 			answer.set(answer.asked[k], p)
 			if req.Version >= 10 && domainError(p.Err) == kafka.ErrNotLeaderOrFollower {
 				answer.name(answer.asked[k], c.presentLeader(p.Partition, p.Leader, p.LeaderEpoch))
@@ -77,6 +56,34 @@ func (c *call) produce(req *kmsg.ProduceRequest) {
 		}
 		c.produced(answer)
 	})
+}
+
+// produceTopic adds those partitions of a topic that can be written to what the
+// room is asked for. It reports false if the request must never be answered.
+func (c *call) produceTopic(req *kmsg.ProduceRequest, i int, room *replica.ProduceRequest, answer *produceAnswer) bool {
+	t := &req.Topics[i]
+	name, topicErr := c.topicName(t.Topic, t.TopicID, req.Version >= 13)
+	for j := range t.Partitions {
+		p := &t.Partitions[j]
+		tp := kafka.TopicPartition{Topic: name, Partition: p.Partition}
+		err := topicErr
+		if err == nil {
+			err = c.checkPartition(acl.Write, tp)
+		}
+		if err == nil && p.Records == nil {
+			return false
+		}
+		if err == nil && req.Version < 7 && compressedWithZstd(p.Records) {
+			err = errUnsupportedCompressionType
+		}
+		if err != nil {
+			answer.fail(place{i, j}, err)
+			continue
+		}
+		room.Partitions = append(room.Partitions, replica.ProducePartition{Partition: tp, Records: c.ownRecords(p.Records)})
+		answer.asked = append(answer.asked, place{i, j})
+	}
+	return true
 }
 
 // topicName is the name of a topic that is given by name or by id.
@@ -138,9 +145,12 @@ func (a *produceAnswer) fail(at place, err error) {
 	a.failed = true
 }
 
-// set records where a partition's records are: some errors come with that, too
-// (rule F8).
+// set records what became of a partition's records: some errors come with
+// where they are, too (rule F8).
 func (a *produceAnswer) set(at place, p replica.ProducedPartition) {
+	if p.Err != nil {
+		a.fail(at, p.Err)
+	}
 	answer := a.partition(at)
 	answer.BaseOffset, answer.LogAppendTime, answer.LogStartOffset = int64(p.BaseOffset), p.LogAppendTimeMs, int64(p.LogStartOffset)
 }
@@ -192,8 +202,8 @@ func (c *call) endpoints(ids []kafka.BrokerID) []kmsg.FetchResponseBroker {
 		}
 		seen[id] = true
 		b, _ := c.image().Broker(id)
-		endpoint := kmsg.NewFetchResponseBroker()
-		endpoint.NodeID, endpoint.Host, endpoint.Port, endpoint.Rack = int32(id), b.Host, b.Port, rackOf(b)
+		endpoint, at := kmsg.NewFetchResponseBroker(), c.endpoint(b)
+		endpoint.NodeID, endpoint.Host, endpoint.Port, endpoint.Rack = int32(id), at.Host, at.Port, rackOf(b)
 		endpoints = append(endpoints, endpoint)
 	}
 	return endpoints

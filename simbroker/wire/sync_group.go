@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -16,7 +17,7 @@ func (c *call) syncGroup(req *kmsg.SyncGroupRequest) {
 	case req.Version >= 5 && (req.ProtocolType == nil || req.Protocol == nil):
 		c.refuse(kafka.ErrInconsistentGroupProtocol)
 		return
-	case !c.may(Read, GroupResource, req.Group):
+	case !c.may(acl.Read, acl.Group, req.Group):
 		c.refuse(kafka.ErrGroupAuthorizationFailed)
 		return
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -16,10 +17,10 @@ import (
 // partition of __consumer_offsets to the transaction (rule G10).
 func (c *call) txnOffsetCommit(req *kmsg.TxnOffsetCommitRequest) {
 	switch {
-	case !c.may(Write, TransactionalIDResource, req.TransactionalID):
+	case !c.may(acl.Write, acl.TransactionalID, req.TransactionalID):
 		c.refuse(kafka.ErrTransactionalIDAuthorizationFailed)
 		return
-	case !c.may(Read, GroupResource, req.Group):
+	case !c.may(acl.Read, acl.Group, req.Group):
 		c.refuse(kafka.ErrGroupAuthorizationFailed)
 		return
 	}
@@ -78,7 +79,7 @@ func (c *call) splitTxnCommit(t *kmsg.TxnOffsetCommitRequestTopic) (valid group.
 		valid.TopicID = topic.ID
 	}
 	for _, p := range t.Partitions {
-		if err := c.checkPartition(Read, kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}); err != nil {
+		if err := c.checkPartition(acl.Read, kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}); err != nil {
 			refused.Partitions = append(refused.Partitions, txnCommittedPartition(p.Partition, codeOf(err)))
 			continue
 		}

@@ -58,3 +58,26 @@ func TestVersionsCheck(t *testing.T) {
 		}
 	}
 }
+
+// A broker that is made to look older offers what it is told to, and nothing
+// else.
+func TestNarrowedVersions(t *testing.T) {
+	server := NewServer(&Broker{Versions: Versions{
+		int16(kmsg.ApiVersions): {0, 3},
+		int16(kmsg.EndTxn):      {0, 4},
+	}})
+	if err := server.Versions().Check(int16(kmsg.EndTxn), 5); err == nil {
+		t.Error("EndTxn v5 is served")
+	}
+	if err := server.Versions().Check(int16(kmsg.Fetch), 12); err == nil {
+		t.Error("Fetch is served")
+	}
+	req := kmsg.NewPtrApiVersionsRequest()
+	req.Version = 4
+	server.Handle(ConnInfo{}, req, func(resp kmsg.Response) {
+		answer := resp.(*kmsg.ApiVersionsResponse)
+		if answer.Version != 0 || answer.ErrorCode != 35 || len(answer.ApiKeys) != 1 || answer.ApiKeys[0].MaxVersion != 3 {
+			t.Errorf("ApiVersions v4 where v3 is the newest: %+v", answer)
+		}
+	})
+}

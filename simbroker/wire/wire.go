@@ -12,7 +12,7 @@
 // It leaves out fetch sessions (the session id is always 0, which clients take
 // as "none", rule D7), quotas (throttle times are always 0), SASL and TLS, and
 // the replicas' own requests: the brokers of a cluster talk to each other
-// without a socket.
+// without a socket. Idle connections are never closed.
 //
 //	socket ─► reader: frame, decode ─► Loop.Post ─► Handle ─► rooms
 //	socket ◄─ writer: encode, frame ◄─────────────── reply ◄────┘

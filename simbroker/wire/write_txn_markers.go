@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
@@ -20,7 +21,7 @@ import (
 // v2: the transaction version, of which 2 demands that the marker's epoch is
 // above that of the data. In v1 it is 0.
 func (c *call) writeTxnMarkers(req *kmsg.WriteTxnMarkersRequest) {
-	if !c.mayCluster(Alter) && !c.mayCluster(ClusterAction) {
+	if !c.mayCluster(acl.Alter) && !c.mayCluster(acl.ClusterAction) {
 		c.refuse(kafka.ErrClusterAuthorizationFailed)
 		return
 	}
