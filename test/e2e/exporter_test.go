@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/collector"
+	"github.com/lso-exporter/lso-exporter/lag"
 	"github.com/lso-exporter/lso-exporter/metrics"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
@@ -30,9 +34,14 @@ type exporter struct {
 	now     func() time.Time
 	runner  *collector.Runner
 	server  *httptest.Server
+	mu      sync.Mutex
+	sweeps  map[int64]sweepTime // by the millisecond of their end
 	scrapes []oracle.Scrape
 	judged  bool // the oracle is to judge the scrapes
 }
+
+// sweepTime is when a sweep began and ended.
+type sweepTime struct{ began, ended time.Time }
 
 // observer is as in the command serve.
 type observer struct{ *metrics.Self }
@@ -58,7 +67,12 @@ func newExporter(t testing.TB, name string, client collector.Client, now func() 
 	page.Build = metrics.Build{Version: "v0", Revision: "r", GoVersion: "go"}
 	exposition := metrics.NewExposition(page)
 	options.Observer = observer{exposition.Self}
-	e := &exporter{t: t, name: name, period: options.Period, now: now, runner: collector.NewRunner(client, options), judged: true}
+	e := &exporter{t: t, name: name, period: options.Period, now: now, runner: collector.NewRunner(client, options), judged: true, sweeps: map[int64]sweepTime{}}
+	e.runner.Subscribe(func(v *lag.View) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.sweeps[v.Ended.UnixMilli()] = sweepTime{v.Started, v.Ended}
+	})
 	e.runner.Subscribe(exposition.Publish)
 	e.server = httptest.NewServer(web.NewHandler(web.Options{
 		Metrics: exposition, TelemetryPath: "/metrics", View: e.runner.View, Version: "v0", Now: now}))
@@ -79,16 +93,32 @@ func (e *exporter) scrape() string {
 		e.t.Errorf("GET /metrics: status %d: %s", status, text)
 	}
 	sc := oracle.Scrape{Exporter: e.name, At: e.now(), Period: e.period, Text: []byte(text)}
-	if view := e.runner.View(); view != nil {
-		sc.Start, sc.End = view.Started, view.Ended
+	if m := lastSweep.FindStringSubmatch(text); m != nil {
+		ended, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			e.t.Error(err)
+		}
+		e.mu.Lock()
+		at, known := e.sweeps[int64(math.Round(ended*1000))]
+		e.mu.Unlock()
+		if !known {
+			e.t.Errorf("the page is of a sweep that ended at %v, which never was", ended)
+		}
+		sc.Start, sc.End = at.began, at.ended
 	}
 	e.scrapes = append(e.scrapes, sc)
 	return text
 }
 
+// plainClient asks for pages that are not compressed, which takes most of the
+// time of a scrape; package metrics tests that they are the same.
+var plainClient = &http.Client{Transport: &http.Transport{DisableCompression: true}}
+
+var lastSweep = regexp.MustCompile(`(?m)^lso_exporter_last_sweep_timestamp_seconds(?:\{.*\})? (\S+)$`)
+
 // get fetches a page.
 func (e *exporter) get(path string) (status int, body string) {
-	resp, err := http.Get(e.server.URL + path)
+	resp, err := plainClient.Get(e.server.URL + path)
 	if err != nil {
 		e.t.Fatal(err)
 	}

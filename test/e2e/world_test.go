@@ -81,7 +81,11 @@ func do[R kmsg.Response](w *world, broker int32, req kmsg.Request) R {
 }
 
 // wait lets time pass.
-func (w *world) wait(d time.Duration) { w.sim.Advance(d) }
+func (w *world) wait(d time.Duration) {
+	if err := w.Wait(context.Background(), d); err != nil {
+		w.t.Fatal(err)
+	}
+}
 
 // simulated is a scenario.Cluster in process.
 type simulated struct{ *simbroker.Cluster }
