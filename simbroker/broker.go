@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
@@ -238,32 +237,4 @@ func (b *broker) ready() {
 	}
 	b.cluster.logf("broker %d started", b.id)
 	started()
-}
-
-// check finds the partitions whose offsets are out of order: LogStartOffset ≤
-// LastStableOffset ≤ HighWatermark ≤ LogEndOffset, but for a log start inside
-// the batch at the LSO (rule B9).
-func (b *broker) check() error {
-	var broken []string
-	for _, tp := range b.replicas.Partitions() {
-		s, ok := b.replicas.Status(tp)
-		if !ok {
-			continue
-		}
-		stable := s.LogStartOffset <= s.LastStableOffset
-		if !stable {
-			for batch := range b.replicas.Log(tp).Batches(s.LogStartOffset) {
-				stable = batch.BaseOffset == s.LastStableOffset && batch.BaseOffset < s.LogStartOffset
-				break
-			}
-		}
-		if !stable || s.LastStableOffset > s.HighWatermark || s.HighWatermark > s.LogEndOffset {
-			broken = append(broken, fmt.Sprintf("broker %d %s: start %d, LSO %d, HWM %d, LEO %d",
-				b.id, tp, s.LogStartOffset, s.LastStableOffset, s.HighWatermark, s.LogEndOffset))
-		}
-	}
-	if broken == nil {
-		return nil
-	}
-	return fmt.Errorf("offsets out of order (start ≤ LSO ≤ HWM ≤ LEO): %s", strings.Join(broken, "; "))
 }
