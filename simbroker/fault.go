@@ -223,40 +223,41 @@ func (f *faults) markers(from *broker, m txn.Marker, done func([]error, error), 
 // fetches lets a follower's fetch meet the faults, and sends what is left of it.
 // The held partitions are answered with REQUEST_TIMED_OUT, on which the follower
 // asks again after replica.fetch.backoff.ms.
-func (f *faults) fetches(from kafka.BrokerID, req replica.FetchRequest, done func(replica.FetchResult, error), send func(replica.FetchRequest, func(replica.FetchResult, error))) {
+func (f *faults) fetches(from *broker, req replica.FetchRequest, done func(replica.FetchResult, error), send func(replica.FetchRequest, func(replica.FetchResult, error))) {
 	held := func(at replica.FetchPartition) bool {
 		return slices.ContainsFunc(f.installed, func(i *installation) bool {
 			hold, ok := i.fault.(HoldFetches)
-			return ok && (hold.Broker == 0 || hold.Broker == from) && matches(hold.Topic, hold.Partitions, at.Partition)
+			return ok && (hold.Broker == 0 || hold.Broker == from.id) && matches(hold.Topic, hold.Partitions, at.Partition)
 		})
 	}
-	if !slices.ContainsFunc(req.Partitions, held) {
+	if len(f.installed) == 0 || !slices.ContainsFunc(req.Partitions, held) {
 		send(req, done)
 		return
 	}
+	all := make([]replica.FetchedPartition, len(req.Partitions))
 	rest := req
-	rest.Partitions = slices.DeleteFunc(slices.Clone(req.Partitions), held)
-	complete := func(got replica.FetchResult, err error) {
-		if err != nil {
-			done(got, err)
-			return
+	rest.Partitions = nil
+	var asked []int
+	for i, at := range req.Partitions {
+		if held(at) {
+			all[i] = replica.FetchedPartition{Partition: at.Partition, Err: kafka.ErrRequestTimedOut}
+			continue
 		}
-		all := make([]replica.FetchedPartition, len(req.Partitions))
-		for i, at := range req.Partitions {
-			if !slices.ContainsFunc(rest.Partitions, func(r replica.FetchPartition) bool { return r.Partition == at.Partition }) {
-				all[i] = replica.FetchedPartition{Partition: at.Partition, Err: kafka.ErrRequestTimedOut}
-				continue
-			}
-			all[i], got.Partitions = got.Partitions[0], got.Partitions[1:]
-		}
-		got.Partitions = all
-		done(got, nil)
+		rest.Partitions, asked = append(rest.Partitions, at), append(asked, i)
 	}
-	if len(rest.Partitions) == 0 {
-		complete(replica.FetchResult{}, nil)
+	if len(asked) == 0 {
+		from.host.After(from.cluster.network.latency, func() { done(replica.FetchResult{Partitions: all}, nil) })
 		return
 	}
-	send(rest, complete)
+	send(rest, func(got replica.FetchResult, err error) {
+		if err == nil {
+			for j, i := range asked {
+				all[i] = got.Partitions[j]
+			}
+			got.Partitions = all
+		}
+		done(got, err)
+	})
 }
 
 // timedOut completes the results of a marker's other partitions.

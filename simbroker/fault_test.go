@@ -21,6 +21,8 @@ func TestFaultsPrintThemselves(t *testing.T) {
 		{simbroker.HoldMarkers{}, "hold markers"},
 		{simbroker.HoldMarkers{Topic: "t"}, "hold markers of t"},
 		{simbroker.DropMarkers{Topic: "t", Partitions: []int32{0, 2}}, "drop markers of t[0 2]"},
+		{simbroker.HoldFetches{}, "hold fetches"},
+		{simbroker.HoldFetches{Broker: 3, Topic: "t", Partitions: []int32{1}}, "hold fetches of t[1] by broker 3"},
 		{simbroker.DelayRequests{Delay: time.Millisecond}, "delay requests by 1ms"},
 		{simbroker.DelayRequests{Broker: 2, APIs: []kmsg.Key{kmsg.ListOffsets, kmsg.Fetch}, Delay: time.Second}, "delay requests ListOffsets, Fetch at broker 2 by 1s"},
 		{simbroker.FailRequests{APIs: []kmsg.Key{kmsg.Produce}, Err: kafka.ErrKafkaStorageError, Times: 3}, "fail requests Produce with KAFKA_STORAGE_ERROR, 3 times"},
@@ -142,5 +144,31 @@ func TestForgottenTransactionalID(t *testing.T) {
 	s.wantOffsets(leader, "t", "3/3/0")
 	if err := s.end(p, true); !errors.Is(err, kerr.InvalidProducerIDMapping) {
 		t.Errorf("commit: %v", err)
+	}
+}
+
+// A follower that does not fetch holds the high watermark until it has been
+// behind for replica.lag.time.max.ms, which is longer than a session lasts: its
+// broker is alive (rules F1, F4).
+func TestHeldFetches(t *testing.T) {
+	s := simulated(t, small)
+	s.createTopic("held", 1, 2)
+	s.createTopic("free", 1, 2)
+	release := s.Install(simbroker.HoldFetches{Broker: 2, Topic: "held"})
+	s.Advance(time.Second) // the fetch that is under way
+	s.mustProduce(1, "held", 1, 3, nil)
+	s.mustProduce(1, "free", -1, 3, nil)
+	s.Advance(25 * time.Second)
+	s.wantOffsets(1, "held", "3/0/0")
+	if s.Fenced(2) {
+		t.Error("broker 2 is fenced")
+	}
+	s.await("leader 1 epoch 0 ISR [1]", func() string { return s.leader(1, "held") })
+	s.wantOffsets(1, "held", "3/3/3")
+	s.wantOffsets(1, "free", "3/3/3")
+	release()
+	s.await("leader 1 epoch 0 ISR [1 2]", func() string { return s.leader(1, "held") })
+	if got := s.offset(2, "held", -2, 0); got != "3" {
+		t.Errorf("follower's log ends at %s", got)
 	}
 }

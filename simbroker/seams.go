@@ -22,7 +22,7 @@ type peers struct{ *broker }
 
 func (b peers) Fetch(leader kafka.BrokerID, req replica.FetchRequest, done func(replica.FetchResult, error)) {
 	to := b.cluster.broker(leader)
-	b.cluster.faults.fetches(b.id, req, done, func(req replica.FetchRequest, done func(replica.FetchResult, error)) {
+	b.cluster.faults.fetches(b.broker, req, done, func(req replica.FetchRequest, done func(replica.FetchResult, error)) {
 		b.cluster.network.call(b.port, to.port, 0, func(reply func(func())) {
 			to.replicas.Fetch(req, func(r replica.FetchResult) { reply(func() { done(r, nil) }) })
 		}, func(err error) { done(replica.FetchResult{}, err) })
