@@ -60,13 +60,11 @@ func serveOne(r io.Reader, w io.Writer, host string, port int32) error {
 	switch key {
 	case kmsg.ApiVersions.Int16():
 		answer := kmsg.NewPtrApiVersionsResponse()
-		for _, k := range []kmsg.ApiVersionsResponseApiKey{
+		answer.ApiKeys = []kmsg.ApiVersionsResponseApiKey{
 			{ApiKey: kmsg.Produce.Int16(), MaxVersion: 8}, // without it franz-go takes the list for none
 			{ApiKey: kmsg.ApiVersions.Int16(), MaxVersion: 2},
 			{ApiKey: kmsg.Metadata.Int16(), MaxVersion: 8},
 			{ApiKey: kmsg.OffsetFetch.Int16(), MaxVersion: 7},
-		} {
-			answer.ApiKeys = append(answer.ApiKeys, k)
 		}
 		if version > 2 {
 			answer.ErrorCode, version = 35, 0

@@ -56,11 +56,11 @@ func (m *partitionMemory) observe(p *Partition, ended time.Time, period time.Dur
 // after the high watermark may lie above it. It returns false, and sets
 // nothing, if the log starts above the high watermark or the log end: then
 // the log was truncated or replaced between the reads.
-func (v *PartitionView) setOffsets(p *Partition) bool {
-	start := offsetOf(p.LogStart)
-	hwm := offsetOf(p.HighWatermark)
-	lso := offsetOf(p.LastStable)
-	end := offsetOf(p.LogEnd)
+func (p *PartitionView) setOffsets(read *Partition) bool {
+	start := offsetOf(read.LogStart)
+	hwm := offsetOf(read.HighWatermark)
+	lso := offsetOf(read.LastStable)
+	end := offsetOf(read.LogEnd)
 
 	if hwm.known && end.known {
 		end.value = max(end.value, hwm.value)
@@ -76,7 +76,7 @@ func (v *PartitionView) setOffsets(p *Partition) bool {
 	} else {
 		lso = Optional[Offset]{} // nothing says that it is not above
 	}
-	v.LogStart, v.LastStable, v.HighWatermark, v.LogEnd = start, lso, hwm, end
+	p.LogStart, p.LastStable, p.HighWatermark, p.LogEnd = start, lso, hwm, end
 	return true
 }
 
