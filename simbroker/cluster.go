@@ -139,7 +139,11 @@ func Start(cfg Config) (*Cluster, error) {
 	return c, nil
 }
 
-// check is each broker's properties.
+// controllerID is the node id of the controller, a process of its own that has
+// the properties which all brokers share.
+const controllerID = 0
+
+// check is each node's properties, by its id.
 func (cfg Config) check() ([]property.Values, error) {
 	if cfg.Brokers < 0 {
 		return nil, fmt.Errorf("%d brokers", cfg.Brokers)
@@ -149,10 +153,10 @@ func (cfg Config) check() ([]property.Values, error) {
 			return nil, fmt.Errorf("properties of broker %d: %w (ids are 1 to %d)", id, ErrUnknownBroker, cfg.Brokers)
 		}
 	}
-	static := make([]property.Values, cfg.Brokers)
-	for i := range static {
+	static := make([]property.Values, 1+cfg.Brokers)
+	for id := range static {
 		var err error
-		if static[i], err = cfg.brokerProperties(kafka.BrokerID(i + 1)); err != nil {
+		if static[id], err = cfg.nodeProperties(kafka.BrokerID(id)); err != nil {
 			return nil, err
 		}
 	}
@@ -172,13 +176,9 @@ func newCluster(cfg Config, static []property.Values) *Cluster {
 		levels[name] = level
 	}
 	c.loop.Do(func() {
-		shared, _ := property.Collect() // of the controller, a node of its own
-		if len(static) > 0 {
-			shared = static[0]
-		}
-		c.controller = controller.New(c.loop, shared, levels, cfg.Seed, c.publish)
-		for i, values := range static {
-			c.brokers = append(c.brokers, newBroker(c, kafka.BrokerID(i+1), values))
+		c.controller = controller.New(c.loop, static[controllerID], levels, cfg.Seed, c.publish)
+		for id, values := range static[1:] {
+			c.brokers = append(c.brokers, newBroker(c, kafka.BrokerID(id+1), values))
 		}
 	})
 	return c

@@ -15,22 +15,29 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 )
 
-// brokerProperties are what broker id would find in its server.properties.
-func (cfg Config) brokerProperties(id kafka.BrokerID) (property.Values, error) {
-	values := make(property.Values)
-	for _, given := range []map[string]string{cfg.Properties, cfg.BrokerProperties[id]} {
-		settings := make([]property.Setting, 0, len(given))
-		for _, name := range slices.Sorted(maps.Keys(given)) {
-			settings = append(settings, property.Setting{Name: name, Value: given[name]})
-		}
-		checked, err := property.Collect(settings...)
-		if err != nil {
-			return nil, fmt.Errorf("broker %d: %w", id, err)
-		}
-		maps.Copy(values, checked)
+// nodeProperties are what a node would find in its server.properties.
+func (cfg Config) nodeProperties(id kafka.BrokerID) (property.Values, error) {
+	values, err := collect(cfg.Properties)
+	if err != nil {
+		return nil, err
 	}
+	own, err := collect(cfg.BrokerProperties[id])
+	if err != nil {
+		return nil, fmt.Errorf("broker %d: %w", id, err)
+	}
+	maps.Copy(values, own)
 	values["node.id"] = strconv.Itoa(int(id))
 	return values, nil
+}
+
+// collect checks properties in the order of their names, so that of several
+// wrong ones the same is reported each time.
+func collect(given map[string]string) (property.Values, error) {
+	settings := make([]property.Setting, 0, len(given))
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		settings = append(settings, property.Setting{Name: name, Value: given[name]})
+	}
+	return property.Collect(settings...)
 }
 
 func replicaConfig(c *property.Config) replica.Config {
