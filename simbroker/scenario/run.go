@@ -37,6 +37,7 @@ const DefaultWithin = 30 * time.Second
 const (
 	holdDefault = time.Second           // how long a held output must stay
 	pollPeriod  = 20 * time.Millisecond // between two attempts
+	sendWithin  = 50 * time.Millisecond // what a step that does not wait allows for the way
 	// afterFailure replaces the deadline once an awaited output failed to come:
 	// the rest is played for the reader of the differences.
 	afterFailure = 2 * time.Second
@@ -157,7 +158,7 @@ func attempts(ctx context.Context, p *Play, s Step, r *StepResult) (n int, err e
 	for {
 		before := p.symbols.clone()
 		last := r.Got
-		if r.Got, err = p.carryOut(ctx, s.action); err != nil {
+		if r.Got, err = p.carryOut(ctx, s); err != nil {
 			return n, err
 		}
 		n++
@@ -166,7 +167,7 @@ func attempts(ctx context.Context, p *Play, s Step, r *StepResult) (n int, err e
 			sameSince = now
 		}
 		switch {
-		case s.Mode == Once,
+		case s.Mode == Once, s.Mode == Send,
 			settling && now.Sub(sameSince) >= p.opts.Settle,
 			s.Mode == Await && !settling && r.OK(),
 			s.Mode == Hold && !r.OK(),
@@ -190,11 +191,18 @@ func (p *Play) duration(s Step) time.Duration {
 	return p.within
 }
 
-// carryOut gives an action's output.
-func (p *Play) carryOut(ctx context.Context, action Action) (string, error) {
-	output, err := action(ctx, p)
+// carryOut gives the output of a step's command.
+func (p *Play) carryOut(ctx context.Context, s Step) (string, error) {
+	within, missing := ctx, noAnswer
+	if s.Mode == Send {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, sendWithin)
+		defer cancel()
+		missing = "sent"
+	}
+	output, err := s.action(within, p)
 	if errors.Is(err, ErrNoAnswer) && ctx.Err() == nil {
-		return noAnswer, nil
+		return missing, nil
 	}
 	return output, err
 }

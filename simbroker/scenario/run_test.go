@@ -69,6 +69,7 @@ func TestModes(t *testing.T) {
 		{"once and wrong", "count => II", false, 1, 0},
 		{"awaited", "await count => III", true, 3, 2 * pollPeriod},
 		{"awaited in vain", "await 100ms count => never", false, 6, 100 * time.Millisecond},
+		{"sent and answered at once", "send count => I", true, 1, 0},
 		{"held and broken", "hold count => I", false, 2, pollPeriod},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,6 +85,25 @@ func TestModes(t *testing.T) {
 				t.Errorf("Err is %v", r.Err())
 			}
 		})
+	}
+}
+
+// What is sent is not waited for.
+func TestSend(t *testing.T) {
+	silent := Verb{Name: "ask", Usage: "ask", Doc: "asks in vain", Parse: func([]string) (Action, error) {
+		return func(ctx context.Context, _ *Play) (string, error) {
+			if _, limited := ctx.Deadline(); !limited {
+				return "", errors.New("no limit")
+			}
+			return "", ErrNoAnswer
+		}, nil
+	}}
+	r, err := runText(t, "brokers 1\nsend ask => sent", silent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Err() != nil {
+		t.Error(r.Err())
 	}
 }
 

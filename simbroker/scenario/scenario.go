@@ -65,6 +65,9 @@ const (
 	// Hold repeats the command for a while, during which its output must stay
 	// the expected one.
 	Hold
+	// Send carries out the command one time and does not wait for an answer:
+	// its output is "sent", unless the answer is there at once.
+	Send
 )
 
 // Step is one command with the output it must give.
@@ -174,6 +177,8 @@ func (s *Step) parseMode(words []string) ([]string, error) {
 		s.Mode = Await
 	case "hold":
 		s.Mode = Hold
+	case "send":
+		s.Mode = Send
 	default:
 		return words, nil
 	}
