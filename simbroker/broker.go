@@ -2,9 +2,9 @@ package simbroker
 
 import (
 	"fmt"
-	"net"
 	"slices"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
@@ -28,9 +28,10 @@ type broker struct {
 	txn      *txn.Coordinator
 	groups   *group.Coordinator
 
-	server  *wire.Server
-	served  *wire.Broker // what server serves
-	address *net.TCPAddr // nil without TCP
+	server     *wire.Server
+	served     *wire.Broker    // what server serves
+	entrances  []entrance      // at least one
+	authorizer *acl.Authorizer // nil without one
 	// inProcess are the calls of Request under way, to be told when the broker
 	// dies.
 	inProcess []*inProcessCall
@@ -43,8 +44,26 @@ type broker struct {
 func newBroker(c *Cluster, id kafka.BrokerID, static property.Values) *broker {
 	b := &broker{port: newPort(c.loop), cluster: c, id: id, static: static, cleanEpoch: -1}
 	b.served = &wire.Broker{ID: id, Loop: c.loop, Host: b.host, Intercept: b.intercept}
+	b.secure()
 	b.server = wire.NewServer(b.served)
 	return b
+}
+
+// secure sets up what checkSecurity has found in order.
+func (b *broker) secure() {
+	listeners, err := listenersOf(b.static)
+	if err == nil {
+		b.authorizer, err = newAuthorizer(b.static)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("broker %d: properties passed the check: %v", b.id, err))
+	}
+	for _, l := range listeners {
+		b.entrances = append(b.entrances, entrance{listenerSetting: l})
+	}
+	if b.authorizer != nil {
+		b.served.Authorizer = b.authorizer
+	}
 }
 
 // boot starts the broker's process, on the disk of the one before. started is
@@ -76,20 +95,18 @@ func (b *broker) boot(started func()) {
 	b.groups = group.New(b.id, b.host, groupConfig(config), group.Environment{
 		Log:      offsetsLog{b},
 		Verifier: offsetsVerifier{b},
-		UUID:     b.cluster.uuid,
+		Topics:   groupTopics{b},
+		Settings: func(id string) group.Settings {
+			return groupSettings(b.agent.Config().Group(b.agent.Image().GroupConfig(id)))
+		},
+		UUID: b.cluster.uuid,
 	})
 	b.served.Replicas, b.served.Txn, b.served.Groups, b.served.Cluster = b.replicas, b.txn, b.groups, b.agent
 	b.agent.Start()
 }
 
 func (b *broker) registration() controller.Registration {
-	r := controller.Registration{ID: b.id, PreviousEpoch: b.cleanEpoch, Rack: b.static["broker.rack"]}
-	if b.address != nil {
-		r.Host, r.Port = b.address.IP.String(), int32(b.address.Port)
-	} else {
-		r.Host, r.Port = fmt.Sprintf("broker-%d", b.id), 9092
-	}
-	return r
+	return controller.Registration{ID: b.id, Endpoints: b.endpoints(), PreviousEpoch: b.cleanEpoch, Rack: b.static["broker.rack"]}
 }
 
 // end ends the process: at once, or after a controlled shutdown.
@@ -118,7 +135,13 @@ func (b *broker) changed(u *controller.Update) {
 	if reconfigured {
 		b.configure()
 	}
+	if b.authorizer != nil && (u.Snapshot || len(u.NewACLs)+len(u.DeletedACLs) > 0) {
+		b.authorizer.Load(image.ACLs())
+	}
 	b.drop(u, image)
+	if u.Snapshot || len(u.Topics) > 0 {
+		b.groups.TopicsCreated()
+	}
 	if reconfigured {
 		for _, t := range image.Topics() {
 			b.applyTopic(t)
@@ -232,9 +255,7 @@ func (b *broker) ready() {
 	}
 	started := b.started
 	b.started = nil
-	if b.address != nil {
-		b.startErr = b.server.Start()
-	}
+	b.startErr = b.server.Start()
 	b.cluster.logf("broker %d started", b.id)
 	started()
 }

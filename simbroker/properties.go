@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/commitlog"
@@ -104,5 +105,26 @@ func groupConfig(c *property.Config) group.Config {
 		OffsetsRetentionCheckInterval: c.Duration("offsets.retention.check.interval.ms"),
 		OffsetMetadataMaxBytes:        int(c.Int("offset.metadata.max.bytes")),
 		OffsetCommitTimeout:           c.Duration("offsets.commit.timeout.ms"),
+		ConsumerMaxSize:               int(c.Int("group.consumer.max.size")),
+		ConsumerAssignors:             c.List("group.consumer.assignors"),
+		ConsumerRegexRefresh:          c.Duration("group.consumer.regex.refresh.interval.ms"),
+		ConsumerMigrationPolicy:       group.MigrationPolicy(strings.ToLower(c.String("group.consumer.migration.policy"))),
+		ShareMaxSize:                  int(c.Int("group.share.max.size")),
+		StreamsMaxSize:                int(c.Int("group.streams.max.size")),
+	}
+}
+
+func groupSettings(c property.Inherited) group.Settings {
+	return group.Settings{
+		ConsumerSessionTimeout:     c.Duration("consumer.session.timeout.ms"),
+		ConsumerHeartbeatInterval:  c.Duration("consumer.heartbeat.interval.ms"),
+		ConsumerAssignmentInterval: c.Duration("consumer.assignment.interval.ms"),
+		ShareSessionTimeout:        c.Duration("share.session.timeout.ms"),
+		ShareHeartbeatInterval:     c.Duration("share.heartbeat.interval.ms"),
+		ShareAssignmentInterval:    c.Duration("share.assignment.interval.ms"),
+		StreamsSessionTimeout:      c.Duration("streams.session.timeout.ms"),
+		StreamsHeartbeatInterval:   c.Duration("streams.heartbeat.interval.ms"),
+		StreamsAssignmentInterval:  c.Duration("streams.assignment.interval.ms"),
+		StreamsInitialDelay:        c.Duration("streams.initial.rebalance.delay.ms"),
 	}
 }

@@ -292,6 +292,36 @@ func (b offsetsLog) Entries(partition int32) iter.Seq[group.Entry] {
 	return b.entries(offsetsPartition(partition))
 }
 
+// groupTopics implements group.Topics.
+type groupTopics struct{ *broker }
+
+func (b groupTopics) Topic(name string) (group.Topic, bool) {
+	t, ok := b.agent.Image().Topic(name)
+	if !ok {
+		return group.Topic{}, false
+	}
+	return group.Topic{Name: t.Name, ID: t.ID, Partitions: int32(len(t.Partitions))}, true
+}
+
+func (b groupTopics) TopicByID(id kafka.TopicID) (group.Topic, bool) {
+	t, ok := b.agent.Image().TopicByID(id)
+	if !ok {
+		return group.Topic{}, false
+	}
+	return b.Topic(t.Name)
+}
+
+func (b groupTopics) Names() []string {
+	topics := b.agent.Image().Topics()
+	names := make([]string, len(topics))
+	for i, t := range topics {
+		names[i] = t.Name
+	}
+	return names
+}
+
+func (b groupTopics) Version() int64 { return b.agent.Image().Offset() }
+
 // offsetsVerifier implements group.Verifier.
 type offsetsVerifier struct{ *broker }
 

@@ -281,11 +281,11 @@ func (c *classic) subscriptions() map[string]bool {
 	}
 	all := make(map[string]bool)
 	for _, m := range c.members {
-		topics, err := subscribedTopics(*m.metadata(*c.protocol))
+		sub, err := decodeSubscription(*m.metadata(*c.protocol))
 		if err != nil {
 			return nil
 		}
-		for _, t := range topics {
+		for _, t := range sub.topics {
 			all[t] = true
 		}
 	}
@@ -320,25 +320,60 @@ func (c *classic) validate(id string, instanceID *string) (*member, error) {
 }
 
 // validateCommit says who may commit offsets (rules H4, H5).
-func (c *classic) validateCommit(id string, instanceID *string, number int32, transactional bool) error {
+func (c *classic) validateCommit(a commitAttempt) (commitCheck, error) {
 	switch {
-	case number < 0 && c.state == Empty:
-		return nil
-	case number >= 0 || id != "" || instanceID != nil:
-		if _, err := c.validate(id, instanceID); err != nil {
-			return err
+	case a.epoch < 0 && c.state == Empty:
+		return nil, nil
+	case a.epoch >= 0 || a.memberID != "" || a.instanceID != nil:
+		if _, err := c.validate(a.memberID, a.instanceID); err != nil {
+			return nil, err
 		}
-		if number != c.number {
-			return kafka.ErrIllegalGeneration
+		if a.epoch != c.number {
+			return nil, kafka.ErrIllegalGeneration
 		}
-	case !transactional:
-		return kafka.ErrUnknownMemberID
+	case !a.transactional:
+		return nil, kafka.ErrUnknownMemberID
 	}
-	if !transactional && c.state == CompletingRebalance {
-		return kafka.ErrRebalanceInProgress
+	if !a.transactional && c.state == CompletingRebalance {
+		return nil, kafka.ErrRebalanceInProgress
+	}
+	return nil, nil
+}
+
+// validateFetch lets everybody read.
+func (c *classic) validateFetch(*string, int32) error { return nil }
+
+// validateOffsetDelete refuses while there are members that are no consumers.
+func (c *classic) validateOffsetDelete() error {
+	if c.state != Empty && !c.isConsumer() {
+		return kafka.ErrNonEmptyGroup
 	}
 	return nil
 }
+
+// expiresFrom is rule H11: offsets of a group without members count from when
+// it became Empty, those of a simple group, and of topics that a Stable group
+// no longer consumes, from each commit.
+func (c *classic) expiresFrom(topic string, stored *commit) (int64, bool) {
+	switch {
+	case c.subscribes(topic):
+		return 0, false
+	case c.protocolType == "":
+	case c.state == Empty:
+		if c.since != noTime {
+			return c.since, true
+		}
+	case !c.isConsumer() || c.subscribed == nil || c.state != Stable:
+		return 0, false
+	}
+	return stored.at, true
+}
+
+func (c *classic) listing() Listing {
+	return Listing{GroupID: c.id, ProtocolType: c.protocolType, State: c.state, Kind: Classic}
+}
+
+func (c *classic) tombstones() []Record { return []Record{{Key: encodeGroupKey(c.id)}} }
 
 // accepts says whether the group's size lets a member join.
 func (c *classic) accepts(id string, limit int) bool {

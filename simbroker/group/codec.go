@@ -20,7 +20,7 @@ import (
 //	              │ client host string │ v1: rebalance timeout i32 │ session timeout i32
 //	              │ subscription bytes │ assignment bytes
 //
-// Keys of other types belong to the protocols that are left out.
+// Keys of other types belong to groups of the newer protocols.
 
 // The types of keys, and the versions of values that Kafka 4.3 writes.
 const (
@@ -56,6 +56,27 @@ func encodeGroupKey(group string) []byte {
 	w.Int16(keyGroup)
 	w.String(group)
 	return w.B
+}
+
+// keyKind is the type of a key, -1 for one that has none.
+func keyKind(key []byte) int16 {
+	r := message.Reader{B: key}
+	kind := r.Int16()
+	if r.Err != nil {
+		return -1
+	}
+	return kind
+}
+
+// belongsTo says whether keys of a type are those of groups of a kind.
+func belongsTo(kind int16, k Kind) bool {
+	switch k {
+	case Classic:
+		return kind == keyGroup
+	case Consumer:
+		return keyConsumerGroup <= kind && kind <= keyCurrentAssignment || kind == keyConsumerRegex
+	}
+	return false
 }
 
 // decodeKey reports false for a key of a type that is not served, which a
@@ -214,16 +235,4 @@ func readMember(r *message.Reader, version int16) generationMember {
 	m.assignment = r.Bytes()
 	r.Tags(nil)
 	return m
-}
-
-// subscribedTopics reads the topics of a consumer's subscription, which every
-// version of it begins with (version i16 │ [topic string]).
-func subscribedTopics(subscription []byte) ([]string, error) {
-	r := message.Reader{B: subscription}
-	r.Int16()
-	var topics []string
-	for range r.Length() {
-		topics = append(topics, r.String())
-	}
-	return topics, r.Err
 }

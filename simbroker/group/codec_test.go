@@ -33,7 +33,7 @@ func TestH1KeyBytes(t *testing.T) {
 	if k, known, err := decodeKey(encodeGroupKey("g")); err != nil || !known || k != (key{group: "g"}) {
 		t.Errorf("group key: %+v, %t, %v", k, known, err)
 	}
-	for _, other := range []byte{3, 4, 5, 6, 7, 8, 16} { // the keys of KIP-848 and others
+	for _, other := range []byte{3, 4, 5, 6, 7, 8, 16} { // the keys of groups of the newer protocols
 		if _, known, err := decodeKey([]byte{0, other, 0, 1, 'g'}); known || err != nil {
 			t.Errorf("key of type %d: %t, %v", other, known, err)
 		}
@@ -162,17 +162,4 @@ func generationValue(g generation, version int16) []byte {
 		v.Members = append(v.Members, member)
 	}
 	return v.AppendTo(nil)
-}
-
-// A consumer's subscription is read as far as every version goes.
-func TestSubscribedTopics(t *testing.T) {
-	meta := kmsg.NewConsumerMemberMetadata()
-	meta.Version, meta.Topics, meta.UserData = 3, []string{"orders", "sales"}, []byte("whatever")
-	got, err := subscribedTopics(meta.AppendTo(nil))
-	if err != nil || !reflect.DeepEqual(got, []string{"orders", "sales"}) {
-		t.Errorf("%q, %v", got, err)
-	}
-	if _, err := subscribedTopics([]byte{0}); err == nil {
-		t.Error("one byte was accepted")
-	}
 }

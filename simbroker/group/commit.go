@@ -1,6 +1,7 @@
 package group
 
 import (
+	"errors"
 	"unicode/utf16"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
@@ -12,19 +13,23 @@ import (
 // partition's own error; the others stand for all partitions: NOT_COORDINATOR,
 // COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE,
 // ILLEGAL_GENERATION, GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID,
-// FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS.
+// FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS, and of a group of the consumer
+// protocol STALE_MEMBER_EPOCH and UNSUPPORTED_VERSION.
 func (c *Coordinator) Commit(req CommitRequest, done func([]TopicResult, error)) {
 	s, err := c.find(req.GroupID)
 	if err != nil {
 		done(nil, err)
 		return
 	}
-	g := s.groups[req.GroupID]
-	if err := validateCommit(g, req); err != nil {
+	check, err := validateCommit(s.groups[req.GroupID], req)
+	if err == nil {
+		err = check.allows(req.Topics)
+	}
+	if err != nil {
 		done(nil, err)
 		return
 	}
-	if g != nil && (g.state == Stable || g.state == PreparingRebalance) {
+	if g, ok := s.groups[req.GroupID].(*classic); ok && (g.state == Stable || g.state == PreparingRebalance) {
 		m := g.member(req.MemberID)
 		c.expectHeartbeat(s, g, m, m.sessionTimeout)
 	}
@@ -39,16 +44,33 @@ func (c *Coordinator) Commit(req CommitRequest, done func([]TopicResult, error))
 
 // validateCommit says whether a plain commit is good. A group that does not
 // exist is made by one of no generation: a simple group.
-func validateCommit(g *classic, req CommitRequest) error {
+func validateCommit(g group, req CommitRequest) (commitCheck, error) {
 	switch {
 	case g != nil:
-		return g.validateCommit(req.MemberID, req.InstanceID, req.Generation, false)
+		return g.validateCommit(commitAttempt{
+			memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, knowsEpochs: req.GroupIDNotFoundSupported,
+		})
 	case req.Generation < 0:
-		return nil
+		return nil, nil
 	case req.GroupIDNotFoundSupported:
-		return kafka.ErrGroupIDNotFound
+		return nil, kafka.ErrGroupIDNotFound
 	}
-	return kafka.ErrIllegalGeneration
+	return nil, kafka.ErrIllegalGeneration
+}
+
+// allows says whether all partitions of a commit pass.
+func (check commitCheck) allows(topics []CommitTopic) error {
+	if check == nil {
+		return nil
+	}
+	for _, t := range topics {
+		for _, p := range t.Partitions {
+			if err := check(idPartition{t.TopicID, p.Partition}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // TxnCommit commits offsets in a transaction: they are pending until its
@@ -86,13 +108,7 @@ func (c *Coordinator) commitVerified(req TxnCommitRequest, guard producer.Guard,
 		done(nil, err)
 		return
 	}
-	switch g := s.groups[req.GroupID]; {
-	case g != nil:
-		err = g.validateCommit(req.MemberID, req.InstanceID, req.Generation, true)
-	case req.Generation >= 0:
-		err = kafka.ErrIllegalGeneration
-	}
-	if err != nil {
+	if err := validateTxnCommit(s.groups[req.GroupID], req); err != nil {
 		done(nil, err)
 		return
 	}
@@ -101,6 +117,27 @@ func (c *Coordinator) commitVerified(req TxnCommitRequest, guard producer.Guard,
 	c.store(s, b, req.GroupID, req.Topics, func(CommitTopic) commit {
 		return commit{at: c.now(), expires: noTime}
 	}, done)
+}
+
+// validateTxnCommit says whether a transactional commit is good. Transactional
+// producers know nothing of member epochs: a stale one is ILLEGAL_GENERATION.
+func validateTxnCommit(g group, req TxnCommitRequest) error {
+	if g == nil {
+		if req.Generation >= 0 {
+			return kafka.ErrIllegalGeneration
+		}
+		return nil
+	}
+	check, err := g.validateCommit(commitAttempt{
+		memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, transactional: true,
+	})
+	if err == nil {
+		err = check.allows(req.Topics)
+	}
+	if errors.Is(err, kafka.ErrStaleMemberEpoch) {
+		return kafka.ErrIllegalGeneration
+	}
+	return err
 }
 
 // store writes the offsets of a commit into a batch. begin is what all commits

@@ -34,6 +34,18 @@ type Config struct {
 	OffsetMetadataMaxBytes int
 	// OffsetCommitTimeout is offsets.commit.timeout.ms.
 	OffsetCommitTimeout time.Duration
+	// ConsumerMaxSize is group.consumer.max.size.
+	ConsumerMaxSize int
+	// ConsumerAssignors is group.consumer.assignors; the first one is the default.
+	ConsumerAssignors []string
+	// ConsumerRegexRefresh is group.consumer.regex.refresh.interval.ms.
+	ConsumerRegexRefresh time.Duration
+	// ConsumerMigrationPolicy is group.consumer.migration.policy.
+	ConsumerMigrationPolicy MigrationPolicy
+	// ShareMaxSize is group.share.max.size.
+	ShareMaxSize int
+	// StreamsMaxSize is group.streams.max.size.
+	StreamsMaxSize int
 }
 
 // DefaultConfig is what Kafka does without being told otherwise.
@@ -48,6 +60,12 @@ func DefaultConfig() Config {
 		OffsetsRetentionCheckInterval: 10 * time.Minute,
 		OffsetMetadataMaxBytes:        4096,
 		OffsetCommitTimeout:           5 * time.Second,
+		ConsumerMaxSize:               math.MaxInt32,
+		ConsumerAssignors:             []string{uniformAssignor, rangeAssignor},
+		ConsumerRegexRefresh:          10 * time.Minute,
+		ConsumerMigrationPolicy:       MigrationBidirectional,
+		ShareMaxSize:                  200,
+		StreamsMaxSize:                math.MaxInt32,
 	}
 }
 
@@ -58,6 +76,8 @@ type Coordinator struct {
 	cfg    Config
 	env    Environment
 	shards map[int32]*shard
+	// topicsCreated is the metadata version at which topics were last created.
+	topicsCreated int64
 }
 
 // shard is one partition of __consumer_offsets while this broker leads it
@@ -66,10 +86,12 @@ type shard struct {
 	partition int32
 	epoch     kafka.LeaderEpoch
 	loading   bool
-	groups    map[string]*classic
+	groups    map[string]group
 	offsets   offsets
 	end       kafka.Offset // of what was replayed
 	waiting   []*stableRead
+	timers    map[memberTimer]*clock.Timer
+	resolving map[string]bool // groups whose regular expressions are being resolved
 }
 
 // New returns a coordinator that leads no partition yet, with its scan running
@@ -96,7 +118,10 @@ func (c *Coordinator) PartitionFor(groupID string) int32 {
 // under a later epoch, reloads it.
 func (c *Coordinator) Load(partition int32, epoch kafka.LeaderEpoch) {
 	c.Unload(partition)
-	s := &shard{partition: partition, epoch: epoch, loading: true, groups: make(map[string]*classic), offsets: newOffsets()}
+	s := &shard{
+		partition: partition, epoch: epoch, loading: true, groups: make(map[string]group), offsets: newOffsets(),
+		timers: make(map[memberTimer]*clock.Timer), resolving: make(map[string]bool),
+	}
 	c.shards[partition] = s
 	c.clk.After(0, func() {
 		if c.shards[partition] == s {
@@ -113,8 +138,11 @@ func (c *Coordinator) Unload(partition int32) {
 		return
 	}
 	delete(c.shards, partition)
-	for _, g := range s.sorted() {
+	for _, g := range s.classics() {
 		c.kill(g)
+	}
+	for _, t := range s.timers {
+		t.Stop()
 	}
 	waiting := s.waiting
 	s.waiting = nil
@@ -122,6 +150,9 @@ func (c *Coordinator) Unload(partition int32) {
 		r.answer(kafka.ErrNotCoordinator)
 	}
 }
+
+// TopicsCreated is told that the broker's metadata has new topics.
+func (c *Coordinator) TopicsCreated() { c.topicsCreated = c.env.Topics.Version() }
 
 // kill ends a group in memory: nothing that waits or runs for it goes on.
 func (c *Coordinator) kill(g *classic) {
@@ -144,29 +175,65 @@ func (c *Coordinator) load(s *shard) {
 	}
 	s.loading = false
 	for _, g := range s.sorted() {
-		for _, m := range g.members {
-			c.expectHeartbeat(s, g, m, m.sessionTimeout)
-		}
-		if len(g.members) > c.cfg.MaxSize {
-			c.prepareRebalance(s, g)
+		switch g := g.(type) {
+		case *classic:
+			c.loadedClassic(s, g)
+		case *consumer:
+			c.loadedConsumer(s, g)
 		}
 	}
 }
 
-// replay takes one entry of the log into memory. What cannot be read, or
-// belongs to another protocol, changes nothing.
+// loadedClassic lets the sessions of a loaded group's members run.
+func (c *Coordinator) loadedClassic(s *shard, g *classic) {
+	for _, m := range g.members {
+		c.expectHeartbeat(s, g, m, m.sessionTimeout)
+	}
+	if len(g.members) > c.cfg.MaxSize {
+		c.prepareRebalance(s, g)
+	}
+}
+
+// loadedConsumer is the same for a group of the consumer protocol.
+func (c *Coordinator) loadedConsumer(s *shard, g *consumer) {
+	for _, m := range g.sorted() {
+		c.expectMember(s, g.id, m.id, c.env.Settings(g.id).ConsumerSessionTimeout)
+		if m.state == memberUnrevoked {
+			c.expectRevocation(s, g.id, m)
+		}
+	}
+}
+
+// replayBatch takes a batch into memory that was appended.
+func (c *Coordinator) replayBatch(s *shard, b Batch, base kafka.Offset) {
+	for i, r := range b.Records {
+		c.replay(s, Entry{Offset: base + kafka.Offset(i), Producer: b.Producer, Record: r})
+	}
+}
+
+// replay takes one entry of the log into memory. What cannot be read changes
+// nothing.
 func (c *Coordinator) replay(s *shard, e Entry) {
 	s.end = e.Offset + 1
 	if e.Marker {
 		s.offsets.replayMarker(e.Producer.ID, e.Commit, e.Offset)
 		return
 	}
+	switch kind := keyKind(e.Key); {
+	case kind == keyOldOffset || kind == keyOffset:
+		s.replayOffset(c, e)
+	case kind == keyGroup:
+		c.replayGroup(s, e)
+	case belongsTo(kind, Consumer):
+		s.replayConsumer(e.Record)
+	}
+}
+
+// replayOffset takes the record of a commit. A group that has no record of its
+// own yet is a simple one.
+func (s *shard) replayOffset(c *Coordinator, e Entry) {
 	k, known, err := decodeKey(e.Key)
 	if err != nil || !known {
-		return
-	}
-	if k.partition.Topic == "" {
-		c.replayGroup(s, k.group, e)
 		return
 	}
 	if e.Value == nil {
@@ -179,27 +246,70 @@ func (c *Coordinator) replay(s *shard, e Entry) {
 	}
 	commit.record = e.Offset
 	if s.groups[k.group] == nil {
-		s.groups[k.group] = newClassic(k.group, c.now()) // a simple group
+		s.groups[k.group] = newClassic(k.group, c.now())
 	}
 	s.offsets.replayCommit(k.group, k.partition, commit, e.Producer.ID)
 }
 
-func (c *Coordinator) replayGroup(s *shard, id string, e Entry) {
+// replayGroup takes the record of a classic group. Its tombstone ends a group
+// of any kind.
+func (c *Coordinator) replayGroup(s *shard, e Entry) {
+	k, known, err := decodeKey(e.Key)
+	if err != nil || !known {
+		return
+	}
 	if e.Value == nil {
-		if g := s.groups[id]; g != nil {
-			delete(s.groups, id)
+		if g, ok := s.groups[k.group].(*classic); ok {
 			c.kill(g)
 		}
+		delete(s.groups, k.group)
 		return
 	}
 	if g, known, err := decodeGeneration(e.Value); err == nil && known {
-		s.groups[id] = loaded(id, g, c.now())
+		s.groups[k.group] = loaded(k.group, g, c.now())
 	}
 }
 
+// replayConsumer takes a record of a group of the consumer protocol, which
+// begins with the first one. It takes the place of a simple group, which has no
+// record of its own.
+func (s *shard) replayConsumer(r Record) {
+	k, err := decodeModernKey(r.Key)
+	if err != nil {
+		return
+	}
+	g, ok := s.groups[k.group].(*consumer)
+	switch {
+	case r.Value == nil && !ok:
+		return
+	case r.Value == nil && k.kind == keyConsumerGroup:
+		delete(s.groups, k.group)
+		return
+	case !ok:
+		g = newConsumer(k.group)
+		s.groups[k.group] = g
+	}
+	g.replay(r)
+}
+
 // sorted is the shard's groups in the order of their ids.
-func (s *shard) sorted() []*classic {
-	return slices.SortedFunc(maps.Values(s.groups), func(a, b *classic) int { return cmp.Compare(a.id, b.id) })
+func (s *shard) sorted() []group {
+	groups := make([]group, 0, len(s.groups))
+	for _, id := range sortedKeys(s.groups) {
+		groups = append(groups, s.groups[id])
+	}
+	return groups
+}
+
+// classics is the shard's classic groups in the order of their ids.
+func (s *shard) classics() []*classic {
+	var classics []*classic
+	for _, g := range s.sorted() {
+		if c, ok := g.(*classic); ok {
+			classics = append(classics, c)
+		}
+	}
+	return classics
 }
 
 // sortedShards is the shards in the order of their partitions.
@@ -225,16 +335,13 @@ func (c *Coordinator) owned(s *shard) bool { return c.shards[s.partition] == s }
 // write appends records and replays them; done gets the error as a client is
 // to see it when they are replicated, or when they will not be.
 func (c *Coordinator) write(s *shard, b Batch, done func(error)) {
-	c.append(s, b, func(base kafka.Offset) {
-		for i, r := range b.Records {
-			c.replay(s, Entry{Offset: base + kafka.Offset(i), Producer: b.Producer, Record: r})
-		}
-	}, done)
+	c.append(s, b, func(base kafka.Offset) { c.replayBatch(s, b, base) }, done)
 }
 
-// persist appends the record of a group whose members are in memory already.
-func (c *Coordinator) persist(s *shard, r Record, done func(error)) {
-	c.append(s, c.plain(r), func(base kafka.Offset) { s.end = base + 1 }, done)
+// persist appends the record of a classic group whose members are in memory
+// already, and what stands before it.
+func (c *Coordinator) persist(s *shard, records []Record, done func(error)) {
+	c.append(s, c.plain(records...), func(base kafka.Offset) { s.end = base + kafka.Offset(len(records)) }, done)
 }
 
 // plain is a batch outside of any transaction.
@@ -303,7 +410,7 @@ func (c *Coordinator) String() string {
 			if i > 0 {
 				b.WriteByte(';')
 			}
-			fmt.Fprintf(&b, " %s {%s}", g, s.committed(g.id))
+			fmt.Fprintf(&b, " %s {%s}", g, s.committed(g.listing().GroupID))
 		}
 		parts = append(parts, b.String())
 	}

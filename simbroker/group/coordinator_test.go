@@ -33,6 +33,8 @@ type cluster struct {
 	verifyErr error
 	verified  []Verification
 	uuids     int
+	topics    *topics
+	settings  Settings
 
 	*Coordinator
 }
@@ -51,7 +53,9 @@ func newCluster(t *testing.T) *cluster {
 		loop:    clock.NewSimulated(time.UnixMilli(1_000_000)),
 		entries: make(map[int32][]Entry),
 		hwm:     make(map[int32]kafka.Offset),
+		topics:  &topics{},
 	}
+	cl.settings = DefaultSettings()
 	cl.restart(DefaultConfig())
 	return cl
 }
@@ -63,7 +67,10 @@ func (cl *cluster) restart(cfg Config) {
 		cl.host.Kill()
 	}
 	cl.host = clock.NewHost(cl.loop)
-	cl.Coordinator = New(1, cl.host, cfg, Environment{Log: cl, Verifier: cl, UUID: cl.uuid})
+	cl.Coordinator = New(1, cl.host, cfg, Environment{
+		Log: cl, Verifier: cl, Topics: cl.topics, UUID: cl.uuid,
+		Settings: func(string) Settings { return cl.settings },
+	})
 	for p := range cfg.Partitions {
 		cl.Load(p, 0)
 	}
@@ -74,7 +81,56 @@ func (cl *cluster) pass(d time.Duration) { cl.loop.Advance(d) }
 
 func (cl *cluster) uuid() string {
 	cl.uuids++
-	return fmt.Sprintf("u%d", cl.uuids)
+	return uuid(cl.uuids)
+}
+
+// uuid is the nth that a cluster draws.
+func uuid(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012x", n) }
+
+// topics is the metadata that the coordinator sees.
+type topics struct {
+	all     []Topic
+	version int64
+}
+
+func (t *topics) Topic(name string) (Topic, bool) {
+	i := slices.IndexFunc(t.all, func(t Topic) bool { return t.Name == name })
+	if i < 0 {
+		return Topic{}, false
+	}
+	return t.all[i], true
+}
+
+func (t *topics) TopicByID(id kafka.TopicID) (Topic, bool) {
+	i := slices.IndexFunc(t.all, func(t Topic) bool { return t.ID == id })
+	if i < 0 {
+		return Topic{}, false
+	}
+	return t.all[i], true
+}
+
+func (t *topics) Names() []string {
+	var names []string
+	for _, topic := range t.all {
+		names = append(names, topic.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (t *topics) Version() int64 { return t.version }
+
+// topic creates a topic, or gives one more partitions.
+func (cl *cluster) topic(name string, partitions int32) kafka.TopicID {
+	cl.topics.version++
+	if i := slices.IndexFunc(cl.topics.all, func(t Topic) bool { return t.Name == name }); i >= 0 {
+		cl.topics.all[i].Partitions = partitions
+		return cl.topics.all[i].ID
+	}
+	id := kafka.TopicID{0: byte(len(cl.topics.all) + 1), 15: byte(cl.topics.version)}
+	cl.topics.all = append(cl.topics.all, Topic{Name: name, ID: id, Partitions: partitions})
+	cl.loop.Do(cl.TopicsCreated)
+	return id
 }
 
 func (cl *cluster) Append(p int32, b Batch, done func(error)) (kafka.Offset, error) {
@@ -336,8 +392,7 @@ func TestNotTheCoordinator(t *testing.T) {
 		cl.DeleteGroups([]string{"G1"}, func(errs []error) { check("DeleteGroups", errs[0], want) })
 		cl.Join(JoinRequest{GroupID: "G1", SessionTimeout: 10 * time.Second}, func(_ JoinResult, err error) { check("JoinGroup", err, want) })
 		cl.Sync(SyncRequest{GroupID: "G1"}, func(_ SyncResult, err error) { check("SyncGroup", err, want) })
-		_, err := cl.Leave(LeaveRequest{GroupID: "G1"})
-		check("LeaveGroup", err, want)
+		cl.Leave(LeaveRequest{GroupID: "G1"}, func(_ []LeftMember, err error) { check("LeaveGroup", err, want) })
 		check("DescribeGroups", cl.Describe([]string{"G1"})[0].Err, want)
 		cl.CompleteTransaction(cl.PartitionFor("G1"), Marker{}, func(err error) { check("marker", err, kafka.ErrNotLeaderOrFollower) })
 		if loading {

@@ -27,8 +27,8 @@ func (c *Coordinator) DeleteOffsets(req DeleteOffsetsRequest, done func([]TopicR
 			tp := kafka.TopicPartition{Topic: t.Topic, Partition: p}
 			if g.subscribes(t.Topic) {
 				result.Err = kafka.ErrGroupSubscribedToTopic
-			} else if s.offsets.get(g.id, tp).exists() {
-				tombstones = append(tombstones, Record{Key: encodeOffsetKey(g.id, tp)})
+			} else if s.offsets.get(req.GroupID, tp).exists() {
+				tombstones = append(tombstones, Record{Key: encodeOffsetKey(req.GroupID, tp)})
 			}
 			results[i].Partitions = append(results[i].Partitions, result)
 		}
@@ -43,7 +43,7 @@ func (c *Coordinator) DeleteOffsets(req DeleteOffsetsRequest, done func([]TopicR
 }
 
 // findDeletable is a group of which offsets may be deleted.
-func (c *Coordinator) findDeletable(groupID string) (*shard, *classic, error) {
+func (c *Coordinator) findDeletable(groupID string) (*shard, group, error) {
 	if groupID == "" {
 		return nil, nil, kafka.ErrInvalidGroupID
 	}
@@ -52,13 +52,10 @@ func (c *Coordinator) findDeletable(groupID string) (*shard, *classic, error) {
 		return nil, nil, err
 	}
 	g := s.groups[groupID]
-	switch {
-	case g == nil:
+	if g == nil {
 		return nil, nil, kafka.ErrGroupIDNotFound
-	case g.state != Empty && !g.isConsumer():
-		return nil, nil, kafka.ErrNonEmptyGroup
 	}
-	return s, g, nil
+	return s, g, g.validateOffsetDelete()
 }
 
 // bury writes tombstones, if there are any.
@@ -101,20 +98,20 @@ func (c *Coordinator) deleteGroup(id string, done func(error)) {
 	switch g := s.groups[id]; {
 	case g == nil:
 		done(kafka.ErrGroupIDNotFound)
-	case g.state != Empty:
+	case g.listing().State != Empty:
 		done(kafka.ErrNonEmptyGroup)
 	default:
-		c.bury(s, s.funeral(id), done)
+		c.bury(s, s.funeral(id, g), done)
 	}
 }
 
 // funeral is the tombstones of a group and of all that it has committed.
-func (s *shard) funeral(id string) []Record {
+func (s *shard) funeral(id string, g group) []Record {
 	var tombstones []Record
 	for _, tp := range s.offsets.present(id) {
 		tombstones = append(tombstones, Record{Key: encodeOffsetKey(id, tp)})
 	}
-	return append(tombstones, Record{Key: encodeGroupKey(id)})
+	return append(tombstones, g.tombstones()...)
 }
 
 // TopicsDeleted drops what is committed for deleted topics, by their ids where
@@ -159,44 +156,38 @@ func (c *Coordinator) scan() {
 }
 
 // expired is the tombstones that a partition is due, of offsets and of groups
-// that have nothing left.
+// that have nothing left. Share groups do not expire.
 func (c *Coordinator) expired(s *shard) []Record {
 	var tombstones []Record
 	for _, g := range s.sorted() {
-		s.offsets.tidy(g.id, c.env.Log.HighWatermark(s.partition))
+		listing := g.listing()
+		if listing.Kind == Share {
+			continue
+		}
+		s.offsets.tidy(listing.GroupID, c.env.Log.HighWatermark(s.partition))
 		nothingLeft := true
-		for _, tp := range s.offsets.present(g.id) {
-			slot := s.offsets.get(g.id, tp)
+		for _, tp := range s.offsets.present(listing.GroupID) {
+			slot := s.offsets.get(listing.GroupID, tp)
 			if len(slot.pending) == 0 && c.hasExpired(g, tp.Topic, slot.latest()) {
-				tombstones = append(tombstones, Record{Key: encodeOffsetKey(g.id, tp)})
+				tombstones = append(tombstones, Record{Key: encodeOffsetKey(listing.GroupID, tp)})
 			} else {
 				nothingLeft = false
 			}
 		}
-		if nothingLeft && g.state == Empty {
-			tombstones = append(tombstones, Record{Key: encodeGroupKey(g.id)})
+		if nothingLeft && listing.State == Empty {
+			tombstones = append(tombstones, g.tombstones()...)
 		}
 	}
 	return tombstones
 }
 
-// hasExpired is rule H11: offsets of a group without members count from when
-// it became Empty, those of a simple group, and of topics that a Stable group
-// no longer consumes, from each commit.
-func (c *Coordinator) hasExpired(g *classic, topic string, stored *commit) bool {
-	from := stored.at
+// hasExpired says whether a commit's retention is over (rule H11).
+func (c *Coordinator) hasExpired(g group, topic string, stored *commit) bool {
+	from, may := g.expiresFrom(topic, stored)
 	switch {
-	case g.subscribes(topic):
+	case !may:
 		return false
-	case g.protocolType == "":
-	case g.state == Empty:
-		if g.since != noTime {
-			from = g.since
-		}
-	case !g.isConsumer() || g.subscribed == nil || g.state != Stable:
-		return false
-	}
-	if stored.expires != noTime {
+	case stored.expires != noTime:
 		return c.now() >= stored.expires
 	}
 	return c.now()-from >= c.cfg.OffsetsRetention.Milliseconds()

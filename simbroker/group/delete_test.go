@@ -1,6 +1,7 @@
 package group
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func TestH11DeleteGroups(t *testing.T) {
 	expectErr(t, "missing group", errs[2], kafka.ErrGroupIDNotFound)
 	cl.mark("G1", p, true)
 	cl.expectFetch("the later commit revives nothing", "G1", true, "orders-0=-1 orders-1=-1", 0, 1)
-	if d := cl.Describe([]string{"G1"})[0]; d.State != Dead || d.Err != kafka.ErrGroupIDNotFound || d.Message != "Group G1 not found." {
+	if d := cl.Describe([]string{"G1"})[0]; d.State != Dead || !errors.Is(d.Err, kafka.ErrGroupIDNotFound) || d.Err.Error() != "Group G1 not found." {
 		t.Errorf("described as %+v", d)
 	}
 	c.leave(0)

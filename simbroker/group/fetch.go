@@ -4,8 +4,10 @@ import "github.com/lso-exporter/lso-exporter/simbroker/kafka"
 
 // FetchOffsets reads committed offsets, topics and partitions in the order
 // asked, or sorted if all were asked for (rules H7, H9). The error stands for
-// the group: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS. A group that does
-// not exist has no offsets.
+// the group: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, and
+// UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH of a group of the consumer protocol
+// whose member is named and is not one. A group that does not exist, and a share
+// group, has no offsets.
 //
 // A plain read sees what is replicated. One that requires stable offsets sees
 // all that is written, answers UNSTABLE_OFFSET_COMMIT for partitions with
@@ -15,6 +17,12 @@ func (c *Coordinator) FetchOffsets(req FetchRequest, done func([]FetchedTopic, e
 	if err != nil {
 		done(nil, err)
 		return
+	}
+	if g := s.groups[req.GroupID]; g != nil {
+		if err := g.validateFetch(req.MemberID, req.MemberEpoch); err != nil {
+			done(nil, err)
+			return
+		}
 	}
 	hwm := c.env.Log.HighWatermark(s.partition)
 	s.offsets.tidy(req.GroupID, hwm)

@@ -2,7 +2,6 @@ package group
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -23,9 +22,13 @@ func (c *Coordinator) Describe(groupIDs []string) []Description {
 	return descriptions
 }
 
-func describe(id string, g *classic) Description {
-	if g == nil {
-		return Description{GroupID: id, State: Dead, Err: kafka.ErrGroupIDNotFound, Message: fmt.Sprintf("Group %s not found.", id)}
+func describe(id string, found group) Description {
+	g, ok := found.(*classic)
+	switch {
+	case found == nil:
+		return Description{GroupID: id, State: Dead, Err: notFound(id)}
+	case !ok:
+		return Description{GroupID: id, State: Dead, Err: notA("classic", id)}
 	}
 	d := Description{GroupID: id, State: g.state, ProtocolType: g.protocolType}
 	if g.state == Stable {
@@ -57,8 +60,9 @@ func (c *Coordinator) List(req ListRequest) ([]Listing, error) {
 			return nil, kafka.ErrCoordinatorLoadInProgress
 		}
 		for _, g := range s.sorted() {
-			if selects(req.States, g.state.String()) && selects(req.Types, Classic.String()) {
-				listings = append(listings, Listing{GroupID: g.id, ProtocolType: g.protocolType, State: g.state, Kind: Classic})
+			l := g.listing()
+			if selects(req.States, l.State.String()) && selects(req.Types, l.Kind.String()) {
+				listings = append(listings, l)
 			}
 		}
 	}

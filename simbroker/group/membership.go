@@ -31,16 +31,18 @@ func (c *Coordinator) Join(req JoinRequest, done func(JoinResult, error)) {
 		refuse(err)
 		return
 	}
-	g := s.groups[req.GroupID]
-	if g == nil && req.MemberID != "" {
-		refuse(kafka.ErrUnknownMemberID)
+	if g, ok := s.groups[req.GroupID].(*consumer); ok && len(g.members) > 0 {
+		c.joinMixed(s, g, req, done)
 		return
 	}
-	if g == nil {
-		if g, err = c.create(s, req.GroupID); err != nil {
-			refuse(err)
+	g, err := c.classicFor(s, req)
+	if err != nil {
+		if err == kafka.ErrInconsistentGroupProtocol {
+			done(refusedJoin(""), err)
 			return
 		}
+		refuse(err)
+		return
 	}
 	switch {
 	case !g.accepts(req.MemberID, c.cfg.MaxSize):
@@ -55,14 +57,34 @@ func (c *Coordinator) Join(req JoinRequest, done func(JoinResult, error)) {
 	}
 }
 
-// create makes a group and its first record. If the record is not replicated in
-// time the group stays; those who wait are told, and come again.
-func (c *Coordinator) create(s *shard, id string) (*classic, error) {
+// classicFor is the classic group that a member joins, or makes by joining. An
+// empty group of the consumer protocol, or of streams, becomes a classic one
+// (rule H3).
+func (c *Coordinator) classicFor(s *shard, req JoinRequest) (*classic, error) {
+	old := s.groups[req.GroupID]
+	if g, ok := old.(*classic); ok {
+		return g, nil
+	}
+	switch {
+	case old != nil && (old.listing().Kind == Share || old.listing().State != Empty):
+		return nil, kafka.ErrInconsistentGroupProtocol
+	case req.MemberID != "":
+		return nil, kafka.ErrUnknownMemberID
+	case old != nil:
+		return c.create(s, req.GroupID, old.tombstones())
+	}
+	return c.create(s, req.GroupID, nil)
+}
+
+// create makes a group and its first record, behind the tombstones of what it
+// takes the place of. If the record is not replicated in time the group stays;
+// those who wait are told, and come again.
+func (c *Coordinator) create(s *shard, id string, tombstones []Record) (*classic, error) {
 	g := newClassic(id, c.now())
 	created := Record{Key: encodeGroupKey(id), Value: encodeGeneration(generation{since: g.since})}
 	var refusal error
 	inLog := false
-	c.persist(s, created, func(err error) {
+	c.persist(s, append(tombstones, created), func(err error) {
 		if !inLog {
 			refusal = err
 			return
@@ -168,7 +190,7 @@ func (c *Coordinator) rejoinStatic(s *shard, g *classic, m *member, id string, r
 	for _, m := range g.members {
 		assignment[m.id] = m.assignment
 	}
-	c.persist(s, g.record(assignment), func(err error) {
+	c.persist(s, []Record{g.record(assignment)}, func(err error) {
 		if g.state == Dead || m.id != id || m.join == nil {
 			return // others have answered meanwhile
 		}
@@ -272,7 +294,7 @@ func (c *Coordinator) completeJoin(s *shard, g *classic) {
 	if g.state == Empty {
 		// Should the record not be written, the last generation comes back at the
 		// next load, and its sessions end.
-		c.persist(s, g.record(nil), func(error) {})
+		c.persist(s, []Record{g.record(nil)}, func(error) {})
 		return
 	}
 	number := g.number
@@ -303,11 +325,16 @@ func (c *Coordinator) expireSync(s *shard, g *classic, number int32) {
 // replicated. Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
 // ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
 func (c *Coordinator) Sync(req SyncRequest, done func(SyncResult, error)) {
-	s, g, err := c.findMembers(req.GroupID)
+	s, found, err := c.findMembers(req.GroupID)
 	if err != nil {
 		done(SyncResult{}, err)
 		return
 	}
+	if mixed, ok := found.(*consumer); ok {
+		c.syncMixed(s, mixed, req, done)
+		return
+	}
+	g := found.(*classic)
 	m, err := g.validateSync(req)
 	switch {
 	case err != nil:
@@ -354,7 +381,7 @@ func (c *Coordinator) takeAssignment(s *shard, g *classic, req SyncRequest) {
 	for _, a := range req.Assignments {
 		assignment[a.MemberID] = a.Assignment
 	}
-	c.persist(s, g.record(assignment), func(err error) {
+	c.persist(s, []Record{g.record(assignment)}, func(err error) {
 		if g.state != CompletingRebalance || g.number != req.GenerationID {
 			return // the group has moved on
 		}
@@ -391,13 +418,17 @@ func (c *Coordinator) assign(s *shard, g *classic, assignment map[string][]byte,
 // UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID,
 // REBALANCE_IN_PROGRESS. While the group is loading every heartbeat is good.
 func (c *Coordinator) Heartbeat(req HeartbeatRequest) error {
-	s, g, err := c.findMembers(req.GroupID)
+	s, found, err := c.findMembers(req.GroupID)
 	if err == kafka.ErrCoordinatorLoadInProgress {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	if mixed, ok := found.(*consumer); ok {
+		return c.heartbeatMixed(s, mixed, req)
+	}
+	g := found.(*classic)
 	m, err := g.validate(req.MemberID, req.InstanceID)
 	switch {
 	case err != nil:
@@ -412,8 +443,8 @@ func (c *Coordinator) Heartbeat(req HeartbeatRequest) error {
 	return nil
 }
 
-// findMembers is a group that must have members.
-func (c *Coordinator) findMembers(groupID string) (*shard, *classic, error) {
+// findMembers is a group of classic members, or of some among others.
+func (c *Coordinator) findMembers(groupID string) (*shard, group, error) {
 	if groupID == "" {
 		return nil, nil, kafka.ErrInvalidGroupID
 	}
@@ -422,7 +453,7 @@ func (c *Coordinator) findMembers(groupID string) (*shard, *classic, error) {
 		return nil, nil, err
 	}
 	g := s.groups[groupID]
-	if g == nil || g.state == Empty {
+	if g == nil || g.listing().State == Empty || g.listing().Kind > Consumer {
 		return nil, nil, kafka.ErrUnknownMemberID
 	}
 	return s, g, nil
@@ -465,16 +496,23 @@ func (c *Coordinator) drop(g *classic, m *member) {
 
 // Leave takes members out, one result each in the order asked:
 // UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID. The error stands for all of them:
-// INVALID_GROUP_ID, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS.
-func (c *Coordinator) Leave(req LeaveRequest) ([]LeftMember, error) {
+// INVALID_GROUP_ID, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS. A group of
+// the consumer protocol answers when it is replicated.
+func (c *Coordinator) Leave(req LeaveRequest, done func([]LeftMember, error)) {
 	if req.GroupID == "" {
-		return nil, kafka.ErrInvalidGroupID
+		done(nil, kafka.ErrInvalidGroupID)
+		return
 	}
 	s, err := c.find(req.GroupID)
 	if err != nil {
-		return nil, err
+		done(nil, err)
+		return
 	}
-	g := s.groups[req.GroupID]
+	if mixed, ok := s.groups[req.GroupID].(*consumer); ok {
+		c.leaveMixed(s, mixed, req, done)
+		return
+	}
+	g, _ := s.groups[req.GroupID].(*classic)
 	left := make([]LeftMember, len(req.Members))
 	gone := false
 	for i, leaving := range req.Members {
@@ -484,7 +522,7 @@ func (c *Coordinator) Leave(req LeaveRequest) ([]LeftMember, error) {
 	if gone {
 		c.afterLeaving(s, g)
 	}
-	return left, nil
+	done(left, nil)
 }
 
 // leave takes one member out. Without a member id it is an administrator who

@@ -160,10 +160,22 @@ func (c *consumers) keepAlive(d time.Duration) {
 	}
 }
 
+// leave sends one LeaveGroup and waits for its answer.
+func (cl *cluster) leave(req LeaveRequest) (left []LeftMember, err error) {
+	cl.t.Helper()
+	answered := false
+	cl.loop.Do(func() { cl.Leave(req, func(l []LeftMember, e error) { left, err, answered = l, e, true }) })
+	cl.pass(latency)
+	if !answered {
+		cl.t.Fatal("LeaveGroup was not answered")
+	}
+	return left, err
+}
+
 // leave takes a member out by its own wish.
 func (c *consumers) leave(i int) error {
 	c.cl.t.Helper()
-	left, err := c.cl.Leave(LeaveRequest{GroupID: c.group, Members: []LeavingMember{{MemberID: c.members[i], InstanceID: c.instances[i]}}})
+	left, err := c.cl.leave(LeaveRequest{GroupID: c.group, Members: []LeavingMember{{MemberID: c.members[i], InstanceID: c.instances[i]}}})
 	if err != nil {
 		c.cl.t.Fatal(err)
 	}
@@ -206,7 +218,7 @@ func TestH2FirstGeneration(t *testing.T) {
 	cl := newCluster(t)
 	c := cl.consumers("G1", 2)
 	first := c.send(c.request(0))
-	if first.err != kafka.ErrMemberIDRequired || first.MemberID != "client-0-u1" || first.GenerationID != -1 {
+	if first.err != kafka.ErrMemberIDRequired || first.MemberID != "client-0-"+uuid(1) || first.GenerationID != -1 {
 		t.Fatalf("without an id: %+v", first)
 	}
 	cl.expectState("ids are given out", "G1", Empty)
@@ -269,7 +281,7 @@ func TestH2Records(t *testing.T) {
 	}
 	want := []string{
 		`"" gen 0`,
-		`"consumer" gen 1 client-0-u1 client-0 /127.0.0.1 session 10000 rebalance 60000 assigned "client-0-u1"`,
+		fmt.Sprintf(`"consumer" gen 1 client-0-%s client-0 /127.0.0.1 session 10000 rebalance 60000 assigned "client-0-%[1]s"`, uuid(1)),
 		`"consumer" gen 2`,
 	}
 	if !slices.Equal(lines, want) {
@@ -675,13 +687,13 @@ func TestH2Leave(t *testing.T) {
 	c.instances[2] = new("i3")
 	c.joinAll()
 	c.syncAll()
-	_, err := cl.Leave(LeaveRequest{})
+	_, err := cl.leave(LeaveRequest{})
 	expectErr(t, "no group", err, kafka.ErrInvalidGroupID)
-	left, _ := cl.Leave(LeaveRequest{GroupID: "G9", Members: []LeavingMember{{MemberID: "m"}}})
+	left, _ := cl.leave(LeaveRequest{GroupID: "G9", Members: []LeavingMember{{MemberID: "m"}}})
 	expectErr(t, "missing group", left[0].Err, kafka.ErrUnknownMemberID)
 	pending := cl.consumers("G1", 1)
 	id := pending.send(pending.request(0)).MemberID
-	left, err = cl.Leave(LeaveRequest{GroupID: "G1", Members: []LeavingMember{
+	left, err = cl.leave(LeaveRequest{GroupID: "G1", Members: []LeavingMember{
 		{MemberID: "x"},
 		{MemberID: "i3-old", InstanceID: new("i3")},
 		{InstanceID: new("i9")},

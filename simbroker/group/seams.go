@@ -103,10 +103,63 @@ type Verifier interface {
 	Verify(v Verification, done func(producer.Guard, error))
 }
 
+// Topic is a topic as a coordinator sees it.
+type Topic struct {
+	Name       string
+	ID         kafka.TopicID
+	Partitions int32
+}
+
+// Topics is the metadata of topics as this broker has it. It answers at once
+// and changes with the broker's metadata only.
+type Topics interface {
+	Topic(name string) (Topic, bool)
+	TopicByID(id kafka.TopicID) (Topic, bool)
+	// Names lists all topics, sorted.
+	Names() []string
+	// Version is the metadata offset up to which the broker has come.
+	Version() int64
+}
+
+// Settings are what a group may set for itself over the broker's own values
+// (the configuration resource GROUP).
+type Settings struct {
+	ConsumerSessionTimeout     time.Duration // consumer.session.timeout.ms
+	ConsumerHeartbeatInterval  time.Duration // consumer.heartbeat.interval.ms
+	ConsumerAssignmentInterval time.Duration // consumer.assignment.interval.ms
+	ShareSessionTimeout        time.Duration // share.session.timeout.ms
+	ShareHeartbeatInterval     time.Duration // share.heartbeat.interval.ms
+	ShareAssignmentInterval    time.Duration // share.assignment.interval.ms
+	StreamsSessionTimeout      time.Duration // streams.session.timeout.ms
+	StreamsHeartbeatInterval   time.Duration // streams.heartbeat.interval.ms
+	StreamsAssignmentInterval  time.Duration // streams.assignment.interval.ms
+	StreamsInitialDelay        time.Duration // streams.initial.rebalance.delay.ms
+}
+
+// DefaultSettings is what groups do that set nothing, at a broker that was told
+// nothing.
+func DefaultSettings() Settings {
+	return Settings{
+		ConsumerSessionTimeout:     45 * time.Second,
+		ConsumerHeartbeatInterval:  5 * time.Second,
+		ConsumerAssignmentInterval: time.Second,
+		ShareSessionTimeout:        45 * time.Second,
+		ShareHeartbeatInterval:     5 * time.Second,
+		ShareAssignmentInterval:    time.Second,
+		StreamsSessionTimeout:      45 * time.Second,
+		StreamsHeartbeatInterval:   5 * time.Second,
+		StreamsAssignmentInterval:  time.Second,
+		StreamsInitialDelay:        3 * time.Second,
+	}
+}
+
 // Environment is all that a coordinator needs from elsewhere.
 type Environment struct {
 	Log      Log
 	Verifier Verifier
+	Topics   Topics
+	// Settings are those of one group.
+	Settings func(groupID string) Settings
 	// UUID returns a random UUID in its text form; member ids end in one. It
 	// draws on the cluster's seed.
 	UUID func() string

@@ -42,9 +42,7 @@ func describedGroup(d group.Description, version int16) kmsg.DescribeGroupsRespo
 		g.State = d.State.String()
 		if version >= 6 {
 			g.ErrorCode = codeOf(d.Err)
-			if d.Message != "" {
-				g.ErrorMessage = &d.Message
-			}
+			g.ErrorMessage = messageOf(d.Err)
 		}
 		return g
 	}

@@ -27,22 +27,23 @@ func (c *call) leaveGroup(req *kmsg.LeaveGroupRequest) {
 	if req.Version < 3 {
 		leaving.Members = []group.LeavingMember{{MemberID: req.MemberID}}
 	}
-	left, err := c.broker().Groups.Leave(leaving)
-	if err != nil {
-		c.refuse(err)
-		return
-	}
-	if req.Version < 3 {
-		c.refuse(left[0].Err) // nil is success
-		return
-	}
-	resp := kmsg.NewPtrLeaveGroupResponse()
-	for _, m := range left {
-		member := kmsg.NewLeaveGroupResponseMember()
-		member.MemberID, member.InstanceID, member.ErrorCode = m.MemberID, m.InstanceID, codeOf(m.Err)
-		resp.Members = append(resp.Members, member)
-	}
-	c.send(resp)
+	c.broker().Groups.Leave(leaving, func(left []group.LeftMember, err error) {
+		if err != nil {
+			c.refuse(err)
+			return
+		}
+		if req.Version < 3 {
+			c.refuse(left[0].Err) // nil is success
+			return
+		}
+		resp := kmsg.NewPtrLeaveGroupResponse()
+		for _, m := range left {
+			member := kmsg.NewLeaveGroupResponseMember()
+			member.MemberID, member.InstanceID, member.ErrorCode = m.MemberID, m.InstanceID, codeOf(m.Err)
+			resp.Members = append(resp.Members, member)
+		}
+		c.send(resp)
+	})
 }
 
 func refuseLeaveGroup(_ *kmsg.LeaveGroupRequest, code int16) kmsg.Response {

@@ -1,0 +1,172 @@
+package group
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/message"
+)
+
+// idPartition names a partition by its topic's id, as assignments do: a topic
+// that was created anew is another one.
+type idPartition struct {
+	topic     kafka.TopicID
+	partition int32
+}
+
+func (p idPartition) compare(other idPartition) int {
+	if c := bytes.Compare(p.topic[:], other.topic[:]); c != 0 {
+		return c
+	}
+	return cmp.Compare(p.partition, other.partition)
+}
+
+// partitionSet is a set of partitions, such as a target assignment.
+type partitionSet map[idPartition]bool
+
+// sorted is the partitions in order of topic id and number.
+func (s partitionSet) sorted() []idPartition {
+	return slices.SortedFunc(maps.Keys(s), idPartition.compare)
+}
+
+// ownership is partitions that a member has, each with the member epoch at
+// which it was assigned (KIP-1251).
+type ownership map[idPartition]int32
+
+func (o ownership) sorted() []idPartition {
+	return slices.SortedFunc(maps.Keys(o), idPartition.compare)
+}
+
+// set is the partitions without their epochs.
+func (o ownership) set() partitionSet {
+	s := make(partitionSet, len(o))
+	for p := range o {
+		s[p] = true
+	}
+	return s
+}
+
+// byTopic calls visit for each topic of sorted partitions.
+func byTopic(sorted []idPartition, visit func(topic kafka.TopicID, partitions []int32)) {
+	for start := 0; start < len(sorted); {
+		end := start
+		var numbers []int32
+		for ; end < len(sorted) && sorted[end].topic == sorted[start].topic; end++ {
+			numbers = append(numbers, sorted[end].partition)
+		}
+		visit(sorted[start].topic, numbers)
+		start = end
+	}
+}
+
+// topicsIn is how many topics sorted partitions have.
+func topicsIn(sorted []idPartition) int {
+	n := 0
+	byTopic(sorted, func(kafka.TopicID, []int32) { n++ })
+	return n
+}
+
+// assigned is partitions as heartbeats carry them: by topic id.
+func assigned(sorted []idPartition) []AssignedTopic {
+	topics := []AssignedTopic{}
+	byTopic(sorted, func(topic kafka.TopicID, partitions []int32) {
+		topics = append(topics, AssignedTopic{TopicID: topic, Partitions: partitions})
+	})
+	return topics
+}
+
+// described is partitions as descriptions show them: with the names of topics,
+// in their order, without topics that no longer exist.
+func described(sorted []idPartition, topics Topics) []AssignedTopic {
+	named := slices.DeleteFunc(assigned(sorted), func(t AssignedTopic) bool {
+		_, ok := topics.TopicByID(t.TopicID)
+		return !ok
+	})
+	for i := range named {
+		t, _ := topics.TopicByID(named[i].TopicID)
+		named[i].Topic = t.Name
+	}
+	slices.SortFunc(named, func(a, b AssignedTopic) int { return cmp.Compare(a.Topic, b.Topic) })
+	return named
+}
+
+// setOf is partitions that a heartbeat carried.
+func setOf(topics []AssignedTopic) partitionSet {
+	s := make(partitionSet)
+	for _, t := range topics {
+		for _, n := range t.Partitions {
+			s[idPartition{t.TopicID, n}] = true
+		}
+	}
+	return s
+}
+
+// writePartitions appends [topic id uuid │ [partition i32]].
+func writePartitions(w *message.Writer, s partitionSet) {
+	sorted := s.sorted()
+	w.Length(topicsIn(sorted))
+	byTopic(sorted, func(topic kafka.TopicID, partitions []int32) {
+		w.UUID(topic)
+		w.Int32s(partitions)
+		w.Tags()
+	})
+}
+
+func readPartitions(r *message.Reader) partitionSet {
+	s := make(partitionSet)
+	for range r.Length() {
+		topic := r.UUID()
+		for _, n := range r.Int32s() {
+			s[idPartition{topic, n}] = true
+		}
+		r.Tags(nil)
+	}
+	return s
+}
+
+// tagEpochs is the tagged field of a topic's partitions that has their
+// assignment epochs.
+const tagEpochs = 0
+
+// writeOwnership appends [topic id uuid │ [partition i32] │ tag 0 [epoch i32]].
+func writeOwnership(w *message.Writer, o ownership) {
+	sorted := o.sorted()
+	w.Length(topicsIn(sorted))
+	byTopic(sorted, func(topic kafka.TopicID, partitions []int32) {
+		epochs := message.Writer{Flexible: true}
+		epochs.Length(len(partitions))
+		for _, n := range partitions {
+			epochs.Int32(o[idPartition{topic, n}])
+		}
+		w.UUID(topic)
+		w.Int32s(partitions)
+		w.Tags(message.Tag{Number: tagEpochs, Value: epochs.B})
+	})
+}
+
+// readOwnership reads what writeOwnership writes. Partitions without epochs, as
+// brokers before 4.3 wrote them, were assigned at the member's epoch.
+func readOwnership(r *message.Reader, memberEpoch int32) ownership {
+	o := make(ownership)
+	for range r.Length() {
+		topic := r.UUID()
+		partitions := r.Int32s()
+		var epochs []int32
+		r.Tags(func(number int, v message.Reader) {
+			if number == tagEpochs {
+				v.Flexible = true
+				epochs = v.Int32s()
+			}
+		})
+		for i, n := range partitions {
+			o[idPartition{topic, n}] = max(memberEpoch, 0)
+			if len(epochs) == len(partitions) {
+				o[idPartition{topic, n}] = epochs[i]
+			}
+		}
+	}
+	return o
+}
