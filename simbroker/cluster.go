@@ -11,7 +11,7 @@
 //	clients ──TCP──▶ wire ──▶ txn, group, replica ◀──messages──▶ other brokers
 //	Request ──────────▲            commitlog                      controller
 //
-// Everything is kept in memory. Security, quotas, tiered storage, compaction,
+// Everything is kept in memory. TLS, rights between brokers, quotas, tiered storage, compaction,
 // share groups and a failing controller are left out.
 package simbroker
 
@@ -21,12 +21,14 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
+	"github.com/lso-exporter/lso-exporter/simbroker/sasl"
 )
 
 // Clock is the kind of time a cluster lives in. The zero Clock is the wall's.
@@ -57,8 +59,12 @@ type Config struct {
 	Features map[string]int16
 	// ListenAddress is host:port of the first broker, the others listen on the
 	// ports after it; port 0 lets the system choose each. Empty means no TCP:
-	// the cluster answers Request only.
+	// the cluster answers Request only. Where the property listeners is set, its
+	// listeners have their own addresses (and this host if they name none), with
+	// ports that count up in the same way.
 	ListenAddress string
+	// Users are given their SCRAM credentials when the cluster is formatted.
+	Users []sasl.NewUser
 	// Clock is the wall clock unless it is Simulated, which excludes TCP.
 	Clock Clock
 	// Seed decides what Kafka leaves to chance (topic ids, member ids, where
@@ -127,7 +133,7 @@ func Start(cfg Config) (*Cluster, error) {
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
 	c := newCluster(cfg, static)
-	if err := c.listen(); err != nil {
+	if err := c.prepare(); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
@@ -160,7 +166,17 @@ func (cfg Config) check() ([]property.Values, error) {
 			return nil, err
 		}
 	}
-	return static, nil
+	return static, checkSecurity(static[1:])
+}
+
+// prepare is what comes before the brokers start: users and addresses.
+func (c *Cluster) prepare() error {
+	var err error
+	c.loop.Do(func() { err = c.addUsers() })
+	if err != nil {
+		return err
+	}
+	return c.listen()
 }
 
 func newCluster(cfg Config, static []property.Values) *Cluster {
@@ -192,29 +208,40 @@ func (c *Cluster) publish(to kafka.BrokerID, u *controller.Update) {
 	}
 }
 
-// listen gives each broker its address, which it opens when it is started.
+// listen gives each broker its addresses, which it opens when it is started.
 func (c *Cluster) listen() error {
 	if c.cfg.ListenAddress == "" {
 		return nil
 	}
-	host, first, err := net.SplitHostPort(c.cfg.ListenAddress)
+	host, portText, err := net.SplitHostPort(c.cfg.ListenAddress)
 	if err != nil {
 		return fmt.Errorf("listen address: %w", err)
 	}
-	port, err := strconv.ParseUint(first, 10, 16)
+	port, err := strconv.ParseUint(portText, 10, 16)
 	if err != nil {
-		return fmt.Errorf("listen address %s: port %q is no number from 0 to 65535", c.cfg.ListenAddress, first)
+		return fmt.Errorf("listen address %s: port %q is no number from 0 to 65535", c.cfg.ListenAddress, portText)
 	}
 	for i, b := range c.brokers {
-		at := uint64(0)
-		if port > 0 {
-			at = port + uint64(i)
-		}
-		if b.address, err = b.server.Listen(net.JoinHostPort(host, strconv.FormatUint(at, 10))); err != nil {
-			return fmt.Errorf("broker %d: %w", b.id, err)
+		_, own := b.static["listeners"]
+		var settings []string
+		for n := range b.entrances {
+			e := &b.entrances[n]
+			if !own {
+				e.host, e.port = host, int(port)
+			}
+			if e.host == "" {
+				e.host = host
+			}
+			if e.port > 0 {
+				e.port += i
+			}
+			if e.address, err = b.server.Listen(b.listener(e.listenerSetting), net.JoinHostPort(e.host, strconv.Itoa(e.port))); err != nil {
+				return fmt.Errorf("broker %d: listener %s: %w", b.id, e.name, err)
+			}
+			settings = append(settings, e.name+"://"+e.address.String())
 		}
 		c.loop.Do(b.server.Stop) // until it is started
-		b.static["listeners"] = "PLAINTEXT://" + b.address.String()
+		b.static["listeners"] = strings.Join(settings, ",")
 	}
 	return nil
 }
@@ -254,14 +281,29 @@ func (c *Cluster) uuid() string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&0xffffffffffff)
 }
 
-// Bootstrap lists the brokers' addresses, host:port, by id; nil without TCP.
-func (c *Cluster) Bootstrap() []string {
-	if c.cfg.ListenAddress == "" {
-		return nil
+// Listeners are the names of the brokers' listeners, in order.
+func (c *Cluster) Listeners() []string {
+	var names []string
+	for _, e := range c.brokers[0].entrances {
+		names = append(names, e.name)
 	}
-	addresses := make([]string, len(c.brokers))
-	for i, b := range c.brokers {
-		addresses[i] = b.address.String()
+	return names
+}
+
+// Bootstrap lists the brokers' addresses, host:port, by id; nil without TCP. It
+// is that of the first listener.
+func (c *Cluster) Bootstrap() []string { return c.BootstrapOf(c.Listeners()[0]) }
+
+// BootstrapOf is Bootstrap of one listener; nil also where there is none of
+// that name.
+func (c *Cluster) BootstrapOf(listener string) []string {
+	var addresses []string
+	for _, b := range c.brokers {
+		for _, e := range b.entrances {
+			if e.name == listener && e.address != nil {
+				addresses = append(addresses, e.address.String())
+			}
+		}
 	}
 	return addresses
 }
@@ -275,13 +317,14 @@ func (c *Cluster) Brokers() []kafka.BrokerID {
 	return ids
 }
 
-// Addr is one broker's address; empty without TCP or for an unknown broker.
+// Addr is one broker's address, of its first listener; empty without TCP or for
+// an unknown broker.
 func (c *Cluster) Addr(id kafka.BrokerID) string {
 	b := c.broker(id)
-	if b == nil || b.address == nil {
+	if b == nil || b.entrances[0].address == nil {
 		return ""
 	}
-	return b.address.String()
+	return b.entrances[0].address.String()
 }
 
 // Now is the cluster's time.

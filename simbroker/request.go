@@ -34,29 +34,45 @@ func (call *inProcessCall) finish(resp kmsg.Response, err error) {
 
 func (call *inProcessCall) fail(err error) { call.finish(nil, err) }
 
-// Request sends one request to a broker and waits for its answer, on either
-// clock, as a client without an id; see RequestAs.
-func (c *Cluster) Request(ctx context.Context, broker kafka.BrokerID, req kmsg.Request) (kmsg.Response, error) {
-	return c.RequestAs(ctx, "", broker, req)
+// Client says who makes a request in process.
+type Client struct {
+	// ID is the client id.
+	ID string
+	// User is the name of the user, who is believed without a login; empty is
+	// the anonymous user of a plaintext listener.
+	User string
+	// Listener is the one that the client came by, which decides the addresses
+	// that it is told; empty is the first.
+	Listener string
 }
 
-// RequestAs sends one request to a broker under a client id and waits for its
-// answer. The request's version must be set, and the request not be used again
+// Request sends one request to a broker and waits for its answer, on either
+// clock, as a client without an id; see RequestBy.
+func (c *Cluster) Request(ctx context.Context, broker kafka.BrokerID, req kmsg.Request) (kmsg.Response, error) {
+	return c.RequestBy(ctx, Client{}, broker, req)
+}
+
+// RequestAs is RequestBy an anonymous client with an id.
+func (c *Cluster) RequestAs(ctx context.Context, clientID string, broker kafka.BrokerID, req kmsg.Request) (kmsg.Response, error) {
+	return c.RequestBy(ctx, Client{ID: clientID}, broker, req)
+}
+
+// RequestBy sends one request to a broker and waits for its answer. The request's version must be set, and the request not be used again
 // before the answer. On a simulated clock, time moves until the answer is
 // there, at most by the time that ctx has left in whole hundredths of a second
 // (so that what the call itself takes of it does not count), or by
 // DefaultRequestTimeout without a deadline. Errors: ErrUnknownBroker, ErrConnectionRefused,
 // ErrTimeout, ErrNoAnswer, ErrClosed, the context's, or that the broker does
 // not offer the version.
-func (c *Cluster) RequestAs(ctx context.Context, clientID string, broker kafka.BrokerID, req kmsg.Request) (kmsg.Response, error) {
-	resp, err := c.request(ctx, clientID, broker, req)
+func (c *Cluster) RequestBy(ctx context.Context, client Client, broker kafka.BrokerID, req kmsg.Request) (kmsg.Response, error) {
+	resp, err := c.request(ctx, client, broker, req)
 	if err != nil {
 		return nil, fmt.Errorf("request %s broker=%d: %w", kmsg.NameForKey(req.Key()), broker, err)
 	}
 	return resp, nil
 }
 
-func (c *Cluster) request(ctx context.Context, clientID string, id kafka.BrokerID, req kmsg.Request) (kmsg.Response, error) {
+func (c *Cluster) request(ctx context.Context, client Client, id kafka.BrokerID, req kmsg.Request) (kmsg.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -79,7 +95,7 @@ func (c *Cluster) request(ctx context.Context, clientID string, id kafka.BrokerI
 	var limit time.Time
 	c.loop.Do(func() {
 		limit = c.loop.Now().Add(timeout)
-		b.serve(call, clientID, req)
+		b.serve(call, client, req)
 	})
 	if c.loop.Simulated() {
 		if !c.loop.RunUntil(func() bool { return call.done }, limit) {
@@ -98,7 +114,7 @@ func (c *Cluster) request(ctx context.Context, clientID string, id kafka.BrokerI
 }
 
 // serve hands a request to the broker, unless it is dead.
-func (b *broker) serve(call *inProcessCall, clientID string, req kmsg.Request) {
+func (b *broker) serve(call *inProcessCall, client Client, req kmsg.Request) {
 	select {
 	case <-b.cluster.closed:
 		call.fail(ErrClosed)
@@ -110,7 +126,10 @@ func (b *broker) serve(call *inProcessCall, clientID string, req kmsg.Request) {
 		return
 	}
 	b.inProcess = append(b.inProcess, call)
-	conn := wire.ConnInfo{ClientID: clientID, ClientHost: "/127.0.0.1", Principal: wire.AnonymousPrincipal}
+	conn := wire.ConnInfo{ClientID: client.ID, ClientHost: "/127.0.0.1", Principal: wire.AnonymousPrincipal, Listener: client.Listener}
+	if client.User != "" {
+		conn.Principal = "User:" + client.User
+	}
 	b.host.Run(func() {
 		b.server.Handle(conn, req, func(resp kmsg.Response) {
 			if resp == nil {

@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
@@ -208,6 +209,21 @@ func (a *Agent) Reassign(r []Reassignment, done func([]PartitionResult)) {
 // AlterConfigs forwards to Controller.AlterConfigs.
 func (a *Agent) AlterConfigs(alterations []ConfigAlteration, validateOnly bool, done func([]ConfigResult)) {
 	ask(a, func(c *Controller) []ConfigResult { return c.AlterConfigs(alterations, validateOnly) }, done)
+}
+
+// CreateACLs forwards to Controller.CreateACLs.
+func (a *Agent) CreateACLs(bindings []acl.Binding, done func([]error)) {
+	ask(a, func(c *Controller) []error { return c.CreateACLs(bindings) }, done)
+}
+
+// DeleteACLs forwards to Controller.DeleteACLs.
+func (a *Agent) DeleteACLs(filters []acl.Filter, done func([][]acl.Binding)) {
+	ask(a, func(c *Controller) [][]acl.Binding { return c.DeleteACLs(filters) }, done)
+}
+
+// AlterCredentials forwards to Controller.AlterCredentials.
+func (a *Agent) AlterCredentials(changes []CredentialChange, done func([]CredentialResult)) {
+	ask(a, func(c *Controller) []CredentialResult { return c.AlterCredentials(changes) }, done)
 }
 
 // AlterPartition forwards to Controller.AlterPartition.

@@ -8,10 +8,9 @@ import (
 
 // Registration is a broker's application to join (KIP-631).
 type Registration struct {
-	ID   kafka.BrokerID
-	Host string
-	Port int32
-	Rack string
+	ID        kafka.BrokerID
+	Endpoints []Endpoint
+	Rack      string
 	// PreviousEpoch is the registration that the broker shut down cleanly from,
 	// -1 if it did not.
 	PreviousEpoch int64
@@ -23,7 +22,7 @@ type Registration struct {
 func (c *Controller) Register(r Registration) (epoch int64) {
 	epoch = c.image.offset + 1
 	previous, known := c.image.brokers[r.ID]
-	c.setBroker(&Broker{ID: r.ID, Host: r.Host, Port: r.Port, Rack: r.Rack, Epoch: epoch, Fenced: true})
+	c.setBroker(&Broker{ID: r.ID, Endpoints: r.Endpoints, Rack: r.Rack, Epoch: epoch, Fenced: true})
 	if known && r.PreviousEpoch != previous.Epoch {
 		c.removeFromISRs(r.ID, true)
 	}

@@ -1,6 +1,7 @@
 // Package controller is the quorum controller of the simulated cluster: it owns
 // the metadata (topics, partitions, replicas, ISR, ELR, leaders and their
-// epochs, registered brokers, configurations, blocks of producer ids), elects
+// epochs, registered brokers, configurations, rights, credentials of users,
+// blocks of producer ids), elects
 // leaders, and fences brokers that it does not hear from. What it decides is
 // published as Updates, from which each broker's Agent keeps an Image of its
 // own, a moment behind.
@@ -10,7 +11,7 @@
 //
 // The controller is a state machine on the cluster's event loop and answers at
 // once; messages take their time elsewhere. It never fails and is never paused;
-// a quorum of several, ACLs, quotas and delegation tokens are left out.
+// a quorum of several, quotas and delegation tokens are left out.
 package controller
 
 import (

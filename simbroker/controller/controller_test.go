@@ -36,7 +36,7 @@ func newCluster(t *testing.T, brokers int, properties property.Values) *cluster 
 
 // join registers a broker and unfences it.
 func (c *cluster) join(id kafka.BrokerID, previous int64) {
-	c.epochs[id] = c.Register(Registration{ID: id, Host: "127.0.0.1", PreviousEpoch: previous})
+	c.epochs[id] = c.Register(Registration{ID: id, Endpoints: []Endpoint{{Host: "127.0.0.1"}}, PreviousEpoch: previous})
 	c.beat(id, false)
 }
 

@@ -5,22 +5,42 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
+	"github.com/lso-exporter/lso-exporter/simbroker/sasl"
 )
+
+// Endpoint is where a broker listens for clients.
+type Endpoint struct {
+	Listener string
+	Host     string
+	Port     int32
+}
 
 // Broker is a registered broker. It never changes; a change makes a new value.
 type Broker struct {
-	ID   kafka.BrokerID
-	Host string
-	Port int32
-	Rack string
+	ID kafka.BrokerID
+	// Endpoints has at least one; all brokers have the same listeners.
+	Endpoints []Endpoint
+	Rack      string
 	// Epoch tells the registrations of one broker apart (KIP-631).
 	Epoch int64
 	// Fenced brokers lead nothing and are not shown to clients (rule F4).
 	Fenced bool
 	// ShuttingDown is set during a controlled shutdown.
 	ShuttingDown bool
+}
+
+// At is where the broker is reached through a listener: a client is told of the
+// listener that it came by. Any other name stands for the first listener.
+func (b *Broker) At(listener string) Endpoint {
+	for _, e := range b.Endpoints {
+		if e.Listener == listener {
+			return e
+		}
+	}
+	return b.Endpoints[0]
 }
 
 // active says whether the broker may lead and be in an ISR.
@@ -70,6 +90,9 @@ type Image struct {
 	clusterConfig property.Values
 	brokerConfigs map[kafka.BrokerID]property.Values
 	groupConfigs  map[string]property.Values
+	acls          map[acl.Binding]struct{}
+	sortedACLs    []acl.Binding // nil when they have changed
+	credentials   map[credentialKey]sasl.Credential
 }
 
 // Features are the finalised features of the cluster (rule J4).
@@ -88,6 +111,8 @@ func newImage() *Image {
 		byID:          make(map[kafka.TopicID]*Topic),
 		brokerConfigs: make(map[kafka.BrokerID]property.Values),
 		groupConfigs:  make(map[string]property.Values),
+		acls:          make(map[acl.Binding]struct{}),
+		credentials:   make(map[credentialKey]sasl.Credential),
 	}
 }
 

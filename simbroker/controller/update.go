@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 )
@@ -22,6 +23,10 @@ type Update struct {
 	Deleted    []*Topic
 	Partitions []PartitionChange
 	Configs    []ConfigState
+
+	NewACLs     []acl.Binding
+	DeletedACLs []acl.Binding
+	Credentials []CredentialChange
 }
 
 // PartitionChange is a partition's new state.
@@ -63,6 +68,7 @@ func (i *Image) apply(u *Update) {
 	for _, c := range u.Configs {
 		i.setConfig(c)
 	}
+	i.applySecurity(u)
 }
 
 func (i *Image) setConfig(c ConfigState) {
@@ -116,5 +122,6 @@ func (i *Image) snapshot() *Update {
 	for _, name := range slices.Sorted(maps.Keys(i.groupConfigs)) {
 		u.Configs = append(u.Configs, ConfigState{ConfigResource{property.Group, name}, i.groupConfigs[name]})
 	}
+	u.NewACLs, u.Credentials = i.ACLs(), i.Credentials()
 	return u
 }

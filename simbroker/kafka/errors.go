@@ -86,4 +86,9 @@ const (
 	ErrTransactionAbortable               Error = "TRANSACTION_ABORTABLE"
 	ErrInvalidRegularExpression           Error = "INVALID_REGULAR_EXPRESSION"
 	ErrFeatureUpdateFailed                Error = "FEATURE_UPDATE_FAILED"
+	ErrSecurityDisabled                   Error = "SECURITY_DISABLED"
+	ErrUnsupportedSASLMechanism           Error = "UNSUPPORTED_SASL_MECHANISM"
+	ErrDuplicateResource                  Error = "DUPLICATE_RESOURCE"
+	ErrResourceNotFound                   Error = "RESOURCE_NOT_FOUND"
+	ErrUnacceptableCredential             Error = "UNACCEPTABLE_CREDENTIAL"
 )

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
@@ -17,7 +18,11 @@ import (
 // nothingAllowed denies everything to everybody.
 type nothingAllowed struct{}
 
-func (nothingAllowed) Authorize(ConnInfo, Operation, ResourceType, string) bool { return false }
+func (nothingAllowed) Allows(acl.Client, acl.Operation, acl.ResourceType, string) bool { return false }
+
+func (nothingAllowed) AllowsAny(acl.Client, acl.Operation, acl.ResourceType) bool { return false }
+
+func (nothingAllowed) Operations(acl.Client, acl.ResourceType, string) []acl.Operation { return nil }
 
 // readOnlyCluster shows metadata and does nothing: asked for anything else, it
 // panics, but for requests that have nothing left in them.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
@@ -22,6 +23,9 @@ type Cluster interface {
 	CreatePartitions(topics []controller.MorePartitions, validateOnly bool, done func([]controller.TopicResult))
 	ElectLeaders(kind controller.Election, partitions []kafka.TopicPartition, done func([]controller.PartitionResult))
 	Reassign(r []controller.Reassignment, done func([]controller.PartitionResult))
+	CreateACLs(bindings []acl.Binding, done func([]error))
+	DeleteACLs(filters []acl.Filter, done func([][]acl.Binding))
+	AlterCredentials(changes []controller.CredentialChange, done func([]controller.CredentialResult))
 	AlterConfigs(alterations []controller.ConfigAlteration, validateOnly bool, done func([]controller.ConfigResult))
 }
 

@@ -25,36 +25,40 @@ const (
 // goroutine encodes and writes, so that a client that does not read holds up
 // nobody but itself.
 type connection struct {
-	server  *Server
-	socket  net.Conn
-	info    ConnInfo
-	slots   chan struct{} // one for each request that is read and unanswered
-	answers chan answer   // has room for all of them: events never block
-	closed  chan struct{}
-	once    sync.Once
+	server   *Server
+	listener Listener
+	socket   net.Conn
+	slots    chan struct{} // one for each request that is read and unanswered
+	answers  chan answer   // has room for all of them: events never block
+	closed   chan struct{}
+	once     sync.Once
 
 	// The rest belongs to events.
+	info     ConnInfo
 	waiting  []request
 	busy     bool // a request is being handled
 	starting bool // next is on the stack
 }
 
 // answer is what the writer is given: a response; nothing, which frees the slot
-// of a request that gets no response; or the end of the connection.
+// of a request that gets no response; a login's bytes; or the end of the
+// connection.
 type answer struct {
 	correlationID int32
 	response      kmsg.Response
+	bare          []byte // with its length in front
 	last          bool
 }
 
-func newConnection(s *Server, socket net.Conn) *connection {
+func newConnection(s *Server, listener Listener, socket net.Conn) *connection {
 	c := &connection{
-		server:  s,
-		socket:  socket,
-		info:    ConnInfo{Principal: AnonymousPrincipal},
-		slots:   make(chan struct{}, maxUnanswered),
-		answers: make(chan answer, maxUnanswered+1),
-		closed:  make(chan struct{}),
+		server:   s,
+		listener: listener,
+		socket:   socket,
+		info:     ConnInfo{Principal: AnonymousPrincipal, Listener: listener.Name},
+		slots:    make(chan struct{}, maxUnanswered),
+		answers:  make(chan answer, maxUnanswered+1),
+		closed:   make(chan struct{}),
 	}
 	if addr, ok := socket.RemoteAddr().(*net.TCPAddr); ok {
 		c.info.ClientHost = "/" + addr.IP.String()
@@ -89,6 +93,9 @@ func (c *connection) isClosed() bool {
 func (c *connection) read() {
 	offered, limit := c.server.Versions(), c.server.maxRequestBytes()
 	from := bufio.NewReaderSize(c.socket, flushSize)
+	if c.listener.needsLogin() && !c.logIn(from) {
+		return
+	}
 	for {
 		select {
 		case c.slots <- struct{}{}:
@@ -213,6 +220,7 @@ func (c *connection) collect(buffer []byte, a answer) (encoded []byte, last bool
 		if a.last {
 			return buffer, true
 		}
+		buffer = append(buffer, a.bare...)
 		if a.response != nil {
 			buffer = slices.Grow(buffer, roomFor(a.response))
 			buffer = appendResponse(buffer, a.correlationID, a.response)

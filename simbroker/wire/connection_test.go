@@ -41,7 +41,7 @@ func newDoorman(t *testing.T) *doorman {
 	t.Cleanup(loop.Close)
 	d := &doorman{t: t, host: clock.NewHost(loop), arrival: make(chan struct{}, 1000)}
 	d.Server = NewServer(&Broker{ID: 1, Loop: loop, Host: d.host, Intercept: d.intercept})
-	addr, err := d.Listen("127.0.0.1:0")
+	addr, err := d.Listen(Listener{}, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestSlowClientHoldsUpOnlyItself(t *testing.T) {
 			refuse(kafka.ErrUnknownServerError)
 		},
 	})}
-	addr, err := d.Listen("127.0.0.1:0")
+	addr, err := d.Listen(Listener{}, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

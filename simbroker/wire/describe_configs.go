@@ -91,14 +91,17 @@ func (c *call) configsOf(r kmsg.DescribeConfigsRequestResource) ([]property.Entr
 func (c *call) checkConfigs(op acl.Operation, kind property.Resource, name string) error {
 	switch {
 	case kind == property.Topic && !c.may(op, acl.Topic, name):
-		return kafka.ErrTopicAuthorizationFailed
+		return denied(kafka.ErrTopicAuthorizationFailed)
 	case kind == property.Group && !c.may(op, acl.Group, name):
-		return kafka.ErrGroupAuthorizationFailed
+		return denied(kafka.ErrGroupAuthorizationFailed)
 	case kind == property.Broker && !c.mayCluster(op):
-		return kafka.ErrClusterAuthorizationFailed
+		return denied(kafka.ErrClusterAuthorizationFailed)
 	}
 	return nil
 }
+
+// denied is a lack of rights with Kafka's own words.
+func denied(err kafka.Error) error { return &controller.Refusal{Err: err, Message: spelledOut[err]} }
 
 func describedConfig(e property.Entry, synonyms bool) kmsg.DescribeConfigsResponseResourceConfig {
 	config := kmsg.NewDescribeConfigsResponseResourceConfig()

@@ -12,6 +12,8 @@ const (
 	errTopicDeletionDisabled      kafka.Error = "TOPIC_DELETION_DISABLED"
 	errUnsupportedCompressionType kafka.Error = "UNSUPPORTED_COMPRESSION_TYPE"
 	errMismatchedEndpointType     kafka.Error = "MISMATCHED_ENDPOINT_TYPE"
+	errIllegalSASLState           kafka.Error = "ILLEGAL_SASL_STATE"
+	errSASLAuthenticationFailed   kafka.Error = "SASL_AUTHENTICATION_FAILED"
 )
 
 // codes gives the code on the wire of each error that a room answers.
@@ -46,6 +48,8 @@ var codes = map[kafka.Error]int16{
 	kafka.ErrGroupAuthorizationFailed:           30,
 	kafka.ErrClusterAuthorizationFailed:         31,
 	kafka.ErrInvalidTimestamp:                   32,
+	kafka.ErrUnsupportedSASLMechanism:           33,
+	errIllegalSASLState:                         34,
 	kafka.ErrUnsupportedVersion:                 35,
 	kafka.ErrTopicAlreadyExists:                 36,
 	kafka.ErrInvalidPartitions:                  37,
@@ -63,8 +67,10 @@ var codes = map[kafka.Error]int16{
 	kafka.ErrConcurrentTransactions:             51,
 	kafka.ErrTransactionCoordinatorFenced:       52,
 	kafka.ErrTransactionalIDAuthorizationFailed: 53,
+	kafka.ErrSecurityDisabled:                   54,
 	kafka.ErrOperationNotAttempted:              55,
 	kafka.ErrKafkaStorageError:                  56,
+	errSASLAuthenticationFailed:                 58,
 	kafka.ErrReassignmentInProgress:             60,
 	kafka.ErrNonEmptyGroup:                      68,
 	kafka.ErrGroupIDNotFound:                    69,
@@ -85,6 +91,9 @@ var codes = map[kafka.Error]int16{
 	kafka.ErrInvalidRecord:                      87,
 	kafka.ErrUnstableOffsetCommit:               88,
 	kafka.ErrProducerFenced:                     90,
+	kafka.ErrResourceNotFound:                   91,
+	kafka.ErrDuplicateResource:                  92,
+	kafka.ErrUnacceptableCredential:             93,
 	kafka.ErrFeatureUpdateFailed:                96,
 	kafka.ErrUnknownTopicID:                     100,
 	kafka.ErrInconsistentTopicID:                103,
@@ -125,8 +134,11 @@ func messageOf(err error) *string {
 // spelledOut are Kafka's own words for errors that it does not leave to the
 // client in some APIs.
 var spelledOut = map[kafka.Error]string{
-	kafka.ErrUnknownTopicOrPartition: "This server does not host this topic-partition.",
-	kafka.ErrElectionNotNeeded:       "Leader election not needed for topic partition.",
+	kafka.ErrUnknownTopicOrPartition:    "This server does not host this topic-partition.",
+	kafka.ErrElectionNotNeeded:          "Leader election not needed for topic partition.",
+	kafka.ErrTopicAuthorizationFailed:   "Topic authorization failed.",
+	kafka.ErrGroupAuthorizationFailed:   "Group authorization failed.",
+	kafka.ErrClusterAuthorizationFailed: "Cluster authorization failed.",
 }
 
 // fullMessageOf is messageOf, with Kafka's own words where the error has none.

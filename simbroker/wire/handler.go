@@ -3,9 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
-	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
 // handler is one API: how it is served, and how a request is answered that
@@ -26,44 +24,51 @@ func api[Q kmsg.Request](serve func(*call, Q), refuse func(Q, int16) kmsg.Respon
 
 // handlers are all APIs that the simulator has.
 var handlers = map[int16]handler{
-	int16(kmsg.Produce):                    api((*call).produce, refuseProduce),
-	int16(kmsg.Fetch):                      api((*call).fetch, refuseFetch),
-	int16(kmsg.ListOffsets):                api((*call).listOffsets, refuseListOffsets),
-	int16(kmsg.Metadata):                   api((*call).metadata, refuseMetadata),
-	int16(kmsg.OffsetCommit):               api((*call).offsetCommit, refuseOffsetCommit),
-	int16(kmsg.OffsetFetch):                api((*call).offsetFetch, refuseOffsetFetch),
-	int16(kmsg.FindCoordinator):            api((*call).findCoordinator, refuseFindCoordinator),
-	int16(kmsg.JoinGroup):                  api((*call).joinGroup, refuseJoinGroup),
-	int16(kmsg.Heartbeat):                  api((*call).heartbeat, refuseHeartbeat),
-	int16(kmsg.LeaveGroup):                 api((*call).leaveGroup, refuseLeaveGroup),
-	int16(kmsg.SyncGroup):                  api((*call).syncGroup, refuseSyncGroup),
-	int16(kmsg.DescribeGroups):             api((*call).describeGroups, refuseDescribeGroups),
-	int16(kmsg.ListGroups):                 api((*call).listGroups, refuseListGroups),
-	int16(kmsg.ApiVersions):                api((*call).apiVersions, refuseAPIVersions),
-	int16(kmsg.CreateTopics):               api((*call).createTopics, refuseCreateTopics),
-	int16(kmsg.DeleteTopics):               api((*call).deleteTopics, refuseDeleteTopics),
-	int16(kmsg.DeleteRecords):              api((*call).deleteRecords, refuseDeleteRecords),
-	int16(kmsg.InitProducerID):             api((*call).initProducerID, refuseInitProducerID),
-	int16(kmsg.OffsetForLeaderEpoch):       api((*call).offsetForLeaderEpoch, refuseOffsetForLeaderEpoch),
-	int16(kmsg.AddPartitionsToTxn):         api((*call).addPartitionsToTxn, refuseAddPartitionsToTxn),
-	int16(kmsg.AddOffsetsToTxn):            api((*call).addOffsetsToTxn, refuseAddOffsetsToTxn),
-	int16(kmsg.EndTxn):                     api((*call).endTxn, refuseEndTxn),
-	int16(kmsg.WriteTxnMarkers):            api((*call).writeTxnMarkers, refuseWriteTxnMarkers),
-	int16(kmsg.TxnOffsetCommit):            api((*call).txnOffsetCommit, refuseTxnOffsetCommit),
-	int16(kmsg.DescribeConfigs):            api((*call).describeConfigs, refuseDescribeConfigs),
-	int16(kmsg.DescribeLogDirs):            api((*call).describeLogDirs, refuseDescribeLogDirs),
-	int16(kmsg.CreatePartitions):           api((*call).createPartitions, refuseCreatePartitions),
-	int16(kmsg.DeleteGroups):               api((*call).deleteGroups, refuseDeleteGroups),
-	int16(kmsg.ElectLeaders):               api((*call).electLeaders, refuseElectLeaders),
-	int16(kmsg.IncrementalAlterConfigs):    api((*call).incrementalAlterConfigs, refuseIncrementalAlterConfigs),
-	int16(kmsg.AlterPartitionAssignments):  api((*call).alterPartitionReassignments, refuseAlterPartitionReassignments),
-	int16(kmsg.ListPartitionReassignments): api((*call).listPartitionReassignments, refuseListPartitionReassignments),
-	int16(kmsg.OffsetDelete):               api((*call).offsetDelete, refuseOffsetDelete),
-	int16(kmsg.DescribeCluster):            api((*call).describeCluster, refuseDescribeCluster),
-	int16(kmsg.DescribeProducers):          api((*call).describeProducers, refuseDescribeProducers),
-	int16(kmsg.DescribeTransactions):       api((*call).describeTransactions, refuseDescribeTransactions),
-	int16(kmsg.ListTransactions):           api((*call).listTransactions, refuseListTransactions),
-	int16(kmsg.DescribeTopicPartitions):    api((*call).describeTopicPartitions, refuseDescribeTopicPartitions),
+	int16(kmsg.Produce):                      api((*call).produce, refuseProduce),
+	int16(kmsg.Fetch):                        api((*call).fetch, refuseFetch),
+	int16(kmsg.ListOffsets):                  api((*call).listOffsets, refuseListOffsets),
+	int16(kmsg.Metadata):                     api((*call).metadata, refuseMetadata),
+	int16(kmsg.OffsetCommit):                 api((*call).offsetCommit, refuseOffsetCommit),
+	int16(kmsg.OffsetFetch):                  api((*call).offsetFetch, refuseOffsetFetch),
+	int16(kmsg.FindCoordinator):              api((*call).findCoordinator, refuseFindCoordinator),
+	int16(kmsg.JoinGroup):                    api((*call).joinGroup, refuseJoinGroup),
+	int16(kmsg.Heartbeat):                    api((*call).heartbeat, refuseHeartbeat),
+	int16(kmsg.LeaveGroup):                   api((*call).leaveGroup, refuseLeaveGroup),
+	int16(kmsg.SyncGroup):                    api((*call).syncGroup, refuseSyncGroup),
+	int16(kmsg.DescribeGroups):               api((*call).describeGroups, refuseDescribeGroups),
+	int16(kmsg.ListGroups):                   api((*call).listGroups, refuseListGroups),
+	int16(kmsg.SASLHandshake):                api((*call).saslHandshake, refuseSASLHandshake),
+	int16(kmsg.ApiVersions):                  api((*call).apiVersions, refuseAPIVersions),
+	int16(kmsg.CreateTopics):                 api((*call).createTopics, refuseCreateTopics),
+	int16(kmsg.DeleteTopics):                 api((*call).deleteTopics, refuseDeleteTopics),
+	int16(kmsg.DeleteRecords):                api((*call).deleteRecords, refuseDeleteRecords),
+	int16(kmsg.InitProducerID):               api((*call).initProducerID, refuseInitProducerID),
+	int16(kmsg.OffsetForLeaderEpoch):         api((*call).offsetForLeaderEpoch, refuseOffsetForLeaderEpoch),
+	int16(kmsg.AddPartitionsToTxn):           api((*call).addPartitionsToTxn, refuseAddPartitionsToTxn),
+	int16(kmsg.AddOffsetsToTxn):              api((*call).addOffsetsToTxn, refuseAddOffsetsToTxn),
+	int16(kmsg.EndTxn):                       api((*call).endTxn, refuseEndTxn),
+	int16(kmsg.WriteTxnMarkers):              api((*call).writeTxnMarkers, refuseWriteTxnMarkers),
+	int16(kmsg.TxnOffsetCommit):              api((*call).txnOffsetCommit, refuseTxnOffsetCommit),
+	int16(kmsg.DescribeACLs):                 api((*call).describeACLs, refuseDescribeACLs),
+	int16(kmsg.CreateACLs):                   api((*call).createACLs, refuseCreateACLs),
+	int16(kmsg.DeleteACLs):                   api((*call).deleteACLs, refuseDeleteACLs),
+	int16(kmsg.DescribeConfigs):              api((*call).describeConfigs, refuseDescribeConfigs),
+	int16(kmsg.DescribeLogDirs):              api((*call).describeLogDirs, refuseDescribeLogDirs),
+	int16(kmsg.SASLAuthenticate):             api((*call).saslAuthenticate, refuseSASLAuthenticate),
+	int16(kmsg.CreatePartitions):             api((*call).createPartitions, refuseCreatePartitions),
+	int16(kmsg.DeleteGroups):                 api((*call).deleteGroups, refuseDeleteGroups),
+	int16(kmsg.ElectLeaders):                 api((*call).electLeaders, refuseElectLeaders),
+	int16(kmsg.IncrementalAlterConfigs):      api((*call).incrementalAlterConfigs, refuseIncrementalAlterConfigs),
+	int16(kmsg.AlterPartitionAssignments):    api((*call).alterPartitionReassignments, refuseAlterPartitionReassignments),
+	int16(kmsg.ListPartitionReassignments):   api((*call).listPartitionReassignments, refuseListPartitionReassignments),
+	int16(kmsg.OffsetDelete):                 api((*call).offsetDelete, refuseOffsetDelete),
+	int16(kmsg.DescribeUserSCRAMCredentials): api((*call).describeUserSCRAMCredentials, refuseDescribeUserSCRAMCredentials),
+	int16(kmsg.AlterUserSCRAMCredentials):    api((*call).alterUserSCRAMCredentials, refuseAlterUserSCRAMCredentials),
+	int16(kmsg.DescribeCluster):              api((*call).describeCluster, refuseDescribeCluster),
+	int16(kmsg.DescribeProducers):            api((*call).describeProducers, refuseDescribeProducers),
+	int16(kmsg.DescribeTransactions):         api((*call).describeTransactions, refuseDescribeTransactions),
+	int16(kmsg.ListTransactions):             api((*call).listTransactions, refuseListTransactions),
+	int16(kmsg.DescribeTopicPartitions):      api((*call).describeTopicPartitions, refuseDescribeTopicPartitions),
 }
 
 // call is one request being answered. It belongs to events.
@@ -88,11 +93,16 @@ func (s *Server) handle(c *call, req kmsg.Request) {
 		panic("wire: " + kmsg.NameForKey(req.Key()) + " is offered but has no handler")
 	}
 	c.handler, c.request = h, req
+	s.intercept(c, func() { h.serve(c, req) })
+}
+
+// intercept lets Intercept have a request before it is served.
+func (s *Server) intercept(c *call, serve func()) {
 	if s.broker.Intercept == nil {
-		h.serve(c, req)
+		serve()
 		return
 	}
-	s.broker.Intercept(c.conn, req, func() { h.serve(c, req) }, c.refuse)
+	s.broker.Intercept(c.conn, c.request, serve, c.refuse)
 }
 
 // send answers with a response.

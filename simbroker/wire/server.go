@@ -14,11 +14,10 @@ import (
 type Server struct {
 	broker *Broker
 
-	mu       sync.Mutex // guards what accepting goroutines share with events
-	port     *port      // nil before Listen
-	listener net.Listener
-	conns    map[*connection]struct{}
-	running  sync.WaitGroup // goroutines
+	mu        sync.Mutex // guards what accepting goroutines share with events
+	entrances []*entrance
+	conns     map[*connection]struct{}
+	running   sync.WaitGroup // goroutines
 }
 
 // NewServer returns a server of a broker. Broker's fields may change later, in
@@ -55,35 +54,35 @@ func (s *Server) Handle(conn ConnInfo, req kmsg.Request, reply func(kmsg.Respons
 // Listen opens a listener on a TCP address (host:port, port 0 lets the system
 // choose) and accepts connections. It returns the address to advertise. The
 // port stays this server's until Close, even while Kill or Stop have it closed.
-func (s *Server) Listen(address string) (*net.TCPAddr, error) {
+// A server may have several listeners.
+func (s *Server) Listen(l Listener, address string) (*net.TCPAddr, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.port != nil {
-		return nil, errors.New("listen: the server listens already")
-	}
 	p, err := reservePort(address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	s.port = p
-	if err := s.open(); err != nil {
+	e := &entrance{Listener: l, port: p}
+	if err := s.open(e); err != nil {
 		p.release()
-		s.port = nil
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
+	s.entrances = append(s.entrances, e)
 	return p.addr, nil
 }
 
-// Start opens the listener again after Kill or Stop. Without a Listen before it
+// Start opens the listeners again after Kill or Stop. Without a Listen before it
 // does nothing.
 func (s *Server) Start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.port == nil || s.listener != nil {
-		return nil
-	}
-	if err := s.open(); err != nil {
-		return fmt.Errorf("listen on %s: %w", s.port.addr, err)
+	for _, e := range s.entrances {
+		if e.socket != nil {
+			continue
+		}
+		if err := s.open(e); err != nil {
+			return fmt.Errorf("listen on %s: %w", e.port.addr, err)
+		}
 	}
 	return nil
 }
@@ -101,33 +100,35 @@ func (s *Server) Stop() { s.shut(false) }
 func (s *Server) Close() {
 	s.shut(false)
 	s.mu.Lock()
-	if s.port != nil {
-		s.port.release()
-		s.port = nil
+	for _, e := range s.entrances {
+		e.port.release()
 	}
+	s.entrances = nil
 	s.mu.Unlock()
 	s.running.Wait()
 }
 
 // open starts to accept connections; s.mu is held.
-func (s *Server) open() error {
-	listener, err := s.port.listen()
+func (s *Server) open(e *entrance) error {
+	socket, err := e.port.listen()
 	if err != nil {
 		return err
 	}
-	s.listener = listener
+	e.socket = socket
 	s.running.Add(1)
-	go s.accept(listener)
+	go s.accept(e, socket)
 	return nil
 }
 
-// shut closes the listener and every connection.
+// shut closes the listeners and every connection.
 func (s *Server) shut(reset bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.listener != nil {
-		s.listener.Close()
-		s.listener = nil
+	for _, e := range s.entrances {
+		if e.socket != nil {
+			e.socket.Close()
+			e.socket = nil
+		}
 	}
 	for c := range s.conns {
 		c.close(reset)
@@ -136,26 +137,26 @@ func (s *Server) shut(reset bool) {
 }
 
 // accept serves connections until the listener is closed.
-func (s *Server) accept(listener net.Listener) {
+func (s *Server) accept(e *entrance, from net.Listener) {
 	defer s.running.Done()
 	for {
-		socket, err := listener.Accept()
+		socket, err := from.Accept()
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
 			continue // the client was gone before it was accepted
 		}
-		s.serve(listener, socket)
+		s.serve(e, from, socket)
 	}
 }
 
 // serve starts a connection, unless the broker has died since it was accepted.
-func (s *Server) serve(listener net.Listener, socket net.Conn) {
-	c := newConnection(s, socket)
+func (s *Server) serve(e *entrance, from net.Listener, socket net.Conn) {
+	c := newConnection(s, e.Listener, socket)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.listener != listener {
+	if e.socket != from {
 		c.close(true)
 		return
 	}

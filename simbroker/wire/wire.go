@@ -72,6 +72,9 @@ type ConnInfo struct {
 	ClientHost string
 	// Principal names the user in Kafka's form, User:alice.
 	Principal string
+	// Listener is the name of the listener that the client came by, which
+	// decides the addresses that it is told; empty stands for the first.
+	Listener string
 }
 
 // AnonymousPrincipal is the user of a connection that did not log in.
