@@ -41,12 +41,12 @@ type produceEntry struct {
 
 // batchRef is a batch in a command.
 type batchRef struct {
-	kind             byte // T, I, N, C, A
-	producer         producerRef
-	sequence, n      int32
-	count, magic     *int32
-	baseOffset       int64
-	corrupt, noBatch bool
+	kind         byte // T, I, N, C, A
+	producer     producerRef
+	sequence, n  int32
+	count, magic *int32
+	baseOffset   int64
+	corrupt      bool
 }
 
 // timestampRef is the timestamp of the first record: absolute, or relative to

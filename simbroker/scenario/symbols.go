@@ -58,7 +58,7 @@ func (s *symbols) producerID(symbol string) (int64, error) {
 	case !isSymbol:
 		return n, nil
 	case n < 1 || n > int64(len(s.producers))+1:
-		return 0, fmt.Errorf("P%d is named before P%d", n, len(s.producers)+1)
+		return 0, fmt.Errorf("producer P%d is named before P%d", n, len(s.producers)+1)
 	case n == int64(len(s.producers))+1:
 		s.producers = append(s.producers, inventedProducers+n)
 	}
