@@ -62,7 +62,7 @@ var forbidden = []kafka.Error{
 func TestNothingIsDoneWithoutRights(t *testing.T) {
 	loop := clock.NewSimulated(time.UnixMilli(0))
 	metadata := controller.New(loop, nil, controller.DefaultFeatures(), 1, func(kafka.BrokerID, *controller.Update) {})
-	epoch := metadata.Register(controller.Registration{ID: 1, PreviousEpoch: -1})
+	epoch := metadata.Register(controller.Registration{ID: 1, Endpoints: []controller.Endpoint{{Host: "127.0.0.1", Port: 9092}}, PreviousEpoch: -1})
 	if _, err := metadata.Heartbeat(controller.Heartbeat{ID: 1, Epoch: epoch, MetadataOffset: metadata.Image().Offset()}); err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +81,8 @@ func TestNothingIsDoneWithoutRights(t *testing.T) {
 		kmsg.DescribeGroups:   "asks the room about the groups that are left, none",
 		kmsg.DeleteGroups:     "asks the room about the groups that are left, none",
 		kmsg.ListTransactions: "leaves out what may not be seen",
+		kmsg.SASLHandshake:    "comes too late here",
+		kmsg.SASLAuthenticate: "comes too late here",
 	}
 	requestFrames(func(name string, _ []byte, req kmsg.Request) {
 		if _, ok := withoutRights[kmsg.Key(req.Key())]; ok {
