@@ -8,6 +8,8 @@ type outage struct {
 	down, up window
 	// controlled: the broker left every ISR and gave up leadership by itself.
 	controlled bool
+	// killed: what it had not written to its disk is lost.
+	killed bool
 }
 
 // fleet is the brokers and what befell them.
@@ -21,7 +23,7 @@ func (f *fleet) learn(a Act) {
 	switch a.Kind {
 	case PauseBroker, KillBroker, StopBroker:
 		f.outages[a.Broker] = append(f.outages[a.Broker], outage{
-			down: a.window(), up: window{never, never}, controlled: a.Kind == StopBroker})
+			down: a.window(), up: window{never, never}, controlled: a.Kind == StopBroker, killed: a.Kind == KillBroker})
 	case ResumeBroker, StartBroker:
 		if list := f.outages[a.Broker]; len(list) > 0 {
 			list[len(list)-1].up = a.window()
@@ -109,6 +111,22 @@ func (f *fleet) unblocked(p *partition, t moment) moment {
 		}
 	}
 	return t
+}
+
+// killedAfter is when a replica of the partition was first killed after a moment.
+// A broker writes log starts down only now and then
+// (log.flush.start.offset.checkpoint.interval.ms): one that is killed may come
+// back with an earlier one.
+func (f *fleet) killedAfter(p *partition, t moment) moment {
+	first := never
+	for _, r := range p.replicas {
+		for _, o := range f.outages[r] {
+			if o.killed && t <= o.down.late {
+				first = min(first, o.down.early)
+			}
+		}
+	}
+	return first
 }
 
 // replicatedBy bounds when what was appended within w stands below the high

@@ -347,6 +347,13 @@ func TestRestingCluster(t *testing.T) {
 					`kafka_group_topic_hwm_lag{group="g",topic="t"} 6`, `kafka_group_topic_hwm_lag{group="g",topic="t"} 1`,
 					`kafka_group_topic_lso_lag{group="g",topic="t"} 6`, `kafka_group_topic_lso_lag{group="g",topic="t"} 1`)
 			}},
+		{name: "a log start that goes back", rules: []string{"the log start offset is not true"},
+			acts: []Act{did(DeleteRecords, -50, Act{Topic: "t", Partition: 0, Offset: 3}), did(PauseBroker, -40, Act{Broker: 1}), did(ResumeBroker, -39, Act{Broker: 1})},
+			page: func(*testing.T) string { return restingPage }},
+		{name: "a log start that a kill takes back",
+			acts: []Act{did(DeleteRecords, -50, Act{Topic: "t", Partition: 0, Offset: 3}), did(KillBroker, -40, Act{Broker: 1}), did(StartBroker, -30, Act{Broker: 1}),
+				did(Leader, -20, Act{Topic: "t", Partition: 0, Broker: 1})},
+			page: func(*testing.T) string { return restingPage }},
 		{name: "not a page", rules: []string{"text format parsing error"},
 			page: func(*testing.T) string { return "kafka_partition_leader{topic=\"t\n" }},
 	}

@@ -65,6 +65,9 @@ type steps struct {
 	first   int64
 	values  []int64
 	windows []window
+	// reverts is a moment from which on it may stand at any earlier value again;
+	// never if it is not set. See fleet.killedAfter.
+	reverts moment
 }
 
 // between is the range of events [lo, hi] after which the quantity may have
@@ -72,6 +75,9 @@ type steps struct {
 func (q *steps) between(s, e moment) (lo, hi int) {
 	// The quantity may still stand after event i unless event i+1 is certain.
 	lo = sort.Search(len(q.windows), func(i int) bool { return !q.windows[i].certainBy(s) }) - 1
+	if q.reverts <= e {
+		lo = -1
+	}
 	hi = sort.Search(len(q.windows), func(i int) bool { return !q.windows[i].possibleBy(e) }) - 1
 	return lo, max(lo, hi)
 }

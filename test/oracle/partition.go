@@ -271,8 +271,8 @@ func (p *partition) stamp(f *fleet, log []logEntry, known, unsure []written, clo
 		}
 	}
 	order(replicated)
-	p.end = steps{windows: appended}
-	p.high = steps{windows: replicated}
+	p.end = steps{windows: appended, reverts: never}
+	p.high = steps{windows: replicated, reverts: never}
 	for i := range log {
 		log[i].appended, log[i].replicated = appended[i], replicated[i]
 		p.end.values = append(p.end.values, log[i].next)

@@ -252,6 +252,9 @@ func (l *learner) finishPartition(p *partition) error {
 		}
 	}
 	p.settleStart()
+	if len(p.start.windows) > 0 {
+		p.start.reverts = l.fleet.killedAfter(p, p.start.windows[0].early)
+	}
 	var first []int32
 	if len(p.replicas) > 0 {
 		first = p.replicas[:1]
@@ -276,7 +279,7 @@ func (p *partition) settleStart() {
 		list = append(list, event{v, p.start.windows[i]})
 	}
 	slices.SortStableFunc(list, func(a, b event) int { return int(min(max(a.value-b.value, -1), 1)) })
-	p.start = steps{}
+	p.start = steps{reverts: never}
 	for _, ev := range list {
 		p.start.values = append(p.start.values, ev.value)
 		p.start.windows = append(p.start.windows, ev.w)
