@@ -68,6 +68,8 @@ var handlers = map[int16]handler{
 	int16(kmsg.DescribeProducers):            api((*call).describeProducers, refuseDescribeProducers),
 	int16(kmsg.DescribeTransactions):         api((*call).describeTransactions, refuseDescribeTransactions),
 	int16(kmsg.ListTransactions):             api((*call).listTransactions, refuseListTransactions),
+	int16(kmsg.ConsumerGroupHeartbeat):       api((*call).consumerGroupHeartbeat, refuseConsumerGroupHeartbeat),
+	int16(kmsg.ConsumerGroupDescribe):        api((*call).consumerGroupDescribe, refuseConsumerGroupDescribe),
 	int16(kmsg.DescribeTopicPartitions):      api((*call).describeTopicPartitions, refuseDescribeTopicPartitions),
 }
 

@@ -70,6 +70,8 @@ func Kafka43() Versions {
 		int16(kmsg.DescribeProducers):            {0, 0},
 		int16(kmsg.DescribeTransactions):         {0, 0},
 		int16(kmsg.ListTransactions):             {0, 2},
+		int16(kmsg.ConsumerGroupHeartbeat):       {0, 1},
+		int16(kmsg.ConsumerGroupDescribe):        {0, 1},
 		int16(kmsg.DescribeTopicPartitions):      {0, 0},
 	}
 }
