@@ -17,10 +17,10 @@ type partitionMemory struct {
 	belowFor    time.Duration
 	observedFor time.Duration
 
-	// stalledSince is when stalledAt was first seen below the high watermark;
-	// zero while the last stable offset is not below.
-	stalledSince time.Time
-	stalledAt    Offset
+	stall Stall
+
+	// blocker is nil while no transaction was found to hold the partition.
+	blocker *blockerMemory
 }
 
 // observe takes a partition of a sample that ended at a time and returns its
@@ -40,12 +40,10 @@ func (m *partitionMemory) observe(p *Partition, ended time.Time, period time.Dur
 	m.closeInterval(at, period)
 	hwm, _ := view.HighWatermark.Get()
 	m.read, m.below = at, lso < hwm
-	m.stall(lso, view.LogStart, at)
+	m.stall.Observe(lso, view.LogStart, m.below, at)
 
 	view.Below, view.BelowFor, view.ObservedFor = m.below, m.belowFor, m.observedFor
-	if m.below {
-		view.StalledFor = at.Sub(m.stalledSince)
-	}
+	view.StalledFor = m.stall.Lasted(at)
 	return view, consistent
 }
 
@@ -124,21 +122,4 @@ func (m *partitionMemory) closeInterval(at time.Time, period time.Duration) {
 		}
 	}
 	m.read = time.Time{}
-}
-
-// stall remembers since when the last stable offset has not moved, if it is
-// below the high watermark. A move to the log start is none: retention and
-// DeleteRecords push the offset along under the same open transaction.
-func (m *partitionMemory) stall(lso Offset, logStart Optional[Offset], at time.Time) {
-	switch start, known := logStart.Get(); {
-	case !m.below:
-		m.stalledSince = time.Time{}
-	case m.stalledSince.IsZero():
-		m.stalledSince = at
-	case lso == m.stalledAt:
-	case known && lso == start && lso > m.stalledAt:
-	default:
-		m.stalledSince = at
-	}
-	m.stalledAt = lso
 }

@@ -21,6 +21,10 @@ type Sample struct {
 	// whose coordinator did not answer is not among them.
 	Groups []Group
 
+	// Transactions is what coordinators answered about partitions with a Lookup;
+	// nil if there was nothing to ask them.
+	Transactions *Transactions
+
 	// Missed counts what should have been read and was not.
 	Missed []Miss
 
@@ -70,6 +74,10 @@ type Partition struct {
 	// answered by the same leader in the same leader epoch, but for the log
 	// start, which may come from the leader before.
 	LogStart, HighWatermark, LastStable, LogEnd Reading
+
+	// Lookup is what was found out about what holds the last stable offset; nil
+	// if it was not looked into.
+	Lookup *Lookup
 }
 
 // Group is one group of a sample.
@@ -155,7 +163,8 @@ const (
 	// MissInconsistent: the offsets read contradict each other, as the log was
 	// truncated, deleted or re-created between the reads.
 	MissInconsistent MissKind = "inconsistent"
-	// MissNoCoordinator: the group's coordinator is loading, moved, or none.
+	// MissNoCoordinator: the coordinator of a group, or of transactions, is
+	// loading, moved, or none.
 	MissNoCoordinator MissKind = "no_coordinator"
 	// MissUnauthorized: the principal lacks a right.
 	MissUnauthorized MissKind = "unauthorized"

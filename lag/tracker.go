@@ -74,6 +74,7 @@ func (t *Tracker) Observe(s Sample) *View {
 	}
 	t.observeTopics(view, s)
 	t.observeGroups(view, s)
+	view.holdGroups()
 	return view
 }
 
@@ -96,6 +97,9 @@ func (t *Tracker) observeTopics(view *View, s Sample) {
 			if !ok {
 				inconsistent++
 			}
+			memory.partitions[j].judge(&p, evidence{
+				topic: topic.Name, partition: &topic.Partitions[j], transactions: s.Transactions, sweep: t.sweeps,
+			})
 			backing = append(backing, p)
 		}
 		t.index[topic.Name] = len(view.Topics)

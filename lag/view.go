@@ -73,6 +73,10 @@ type PartitionView struct {
 	// high watermark; 0 when it is not.
 	StalledFor time.Duration
 
+	// Blocker is the transaction that holds the last stable offset; nil if none
+	// does, or if it was not looked up.
+	Blocker *Blocker
+
 	// Regressions counts how often each offset went back in a partition that
 	// stayed the same.
 	Regressions Regressions
