@@ -24,7 +24,7 @@ func (p Pipeline) Run(ctx context.Context) error {
 		session, err := kgo.NewGroupTransactSession(
 			kgo.SeedBrokers(p.Seeds...), kgo.ClientID(p.TransactionalID), kgo.TransactionalID(p.TransactionalID),
 			kgo.ConsumerGroup(p.Group), kgo.ConsumeTopics(p.From), kgo.DefaultProduceTopic(p.To),
-			kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets(),
+			kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(250*time.Millisecond),
 			kgo.ProducerLinger(0),
 		)
