@@ -105,6 +105,8 @@ type Act struct {
 	Records   int64  `json:"records,omitempty"`
 	Acks      int16  `json:"acks,omitempty"`
 
+	// TransactionalID names whose transaction it is: the transactional id, or, so
+	// that blockers can be judged, "producer N" for producer id N.
 	TransactionalID string        `json:"transactional_id,omitempty"`
 	Timeout         time.Duration `json:"timeout,omitempty"`
 	Committed       bool          `json:"committed,omitempty"`

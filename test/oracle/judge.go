@@ -159,6 +159,10 @@ var rules = map[string]func(*verdict, sample){
 	observed:     nil,
 	stalled:      nil,
 	regressions:  (*verdict).regressions,
+	blocker:      (*verdict).blocker,
+	blockerAge:   (*verdict).blockerAge,
+	blockerEnd:   (*verdict).below,
+	openCount:    (*verdict).openTransactions,
 	leader:       (*verdict).leader,
 	replicas:     (*verdict).replicas,
 	inSync:       (*verdict).inSync,
@@ -194,6 +198,10 @@ const (
 	observed     = "kafka_partition_observed_seconds_total"
 	stalled      = "kafka_partition_lso_stalled_seconds"
 	regressions  = "kafka_partition_offset_regressions_total"
+	blocker      = "kafka_partition_blocking_transaction_info"
+	blockerAge   = "kafka_partition_blocking_transaction_age_seconds"
+	blockerEnd   = "kafka_partition_blocking_transaction_deadline_timestamp_seconds"
+	openCount    = "kafka_partition_open_transactions"
 	leader       = "kafka_partition_leader"
 	replicas     = "kafka_partition_replicas"
 	inSync       = "kafka_partition_in_sync_replicas"

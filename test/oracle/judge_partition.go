@@ -95,6 +95,66 @@ func (v *verdict) regressions(s sample) {
 	}
 }
 
+// below holds a sample to stand beside a last stable offset below the high
+// watermark: nothing else has a blocker.
+func (v *verdict) below(s sample) {
+	lso, ok := v.page.get(lastStable, refOf(s))
+	high, also := v.page.get(highWater, refOf(s))
+	if !ok || !also || lso >= high {
+		v.wrong(s, "nothing: the last stable offset is not below the high watermark", "a blocker is shown though nothing is held back")
+	}
+}
+
+// blocker judges who is said to hold the last stable offset, where its producer
+// id is known: the record must have a transaction of that producer that began
+// there, or below it if the log starts there, and may not have ended.
+func (v *verdict) blocker(s sample) {
+	v.one1(s)
+	v.below(s)
+	id := s.labels["producer_id"]
+	lso, ok := v.page.get(lastStable, refOf(s))
+	list := v.whole(s)
+	if id == "" || !ok || len(list) == 0 {
+		return
+	}
+	var allowed []string
+	for _, p := range list {
+		for _, sp := range p.active(v.s, v.e) {
+			if sp.first == int64(lso) || sp.first < int64(lso) && p.start.holds(int64(lso), v.s, v.e) {
+				if sp.id == "producer "+id {
+					return
+				}
+				allowed = append(allowed, sp.id)
+			}
+		}
+		if len(p.wild) > 0 {
+			return
+		}
+	}
+	v.wrong(s, fmt.Sprintf("a transaction of %q", allowed), "the blocker is not the transaction that holds the last stable offset")
+}
+
+// blockerAge is never below the time for which the exporter has seen the stall.
+func (v *verdict) blockerAge(s sample) {
+	v.below(s)
+	if stall, ok := v.page.get(stalled, refOf(s)); ok && s.value < stall-tolerance.Seconds() {
+		v.wrong(s, fmt.Sprintf("%v or more, as %s says", stall, stalled), "a blocker is younger than what it blocks")
+	}
+}
+
+// openTransactions bounds the number of producers with an open transaction.
+func (v *verdict) openTransactions(s sample) {
+	list := v.whole(s)
+	for _, p := range list {
+		if s.value <= float64(len(p.active(v.s, v.e))+len(p.wild)) {
+			return
+		}
+	}
+	if len(list) > 0 {
+		v.wrong(s, fmt.Sprintf("at most %d", len(list[0].active(v.s, v.e))), "more transactions are open than were begun")
+	}
+}
+
 func (v *verdict) leader(s sample) {
 	list := v.partitions(s)
 	if len(list) == 0 {

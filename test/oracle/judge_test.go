@@ -380,6 +380,34 @@ func TestRestingCluster(t *testing.T) {
 	}
 }
 
+// TestBlockers: a blocker is a transaction of the record that holds the last
+// stable offset, no younger than the stall.
+func TestBlockers(t *testing.T) {
+	acts := resting(
+		did(Append, -50, Act{Topic: "t", Partition: 0, Offset: 10, Records: 5, Acks: -1, TransactionalID: "producer 7"}),
+		did(Append, -40, Act{Topic: "t", Partition: 0, Offset: 15, Records: 5, Acks: -1, TransactionalID: "producer 8"}))
+	page := edit(t, restingPage,
+		`high_watermark{topic="t",partition="0"} 10`, `high_watermark{topic="t",partition="0"} 20`,
+		`log_end_offset{topic="t",partition="0"} 10`, `log_end_offset{topic="t",partition="0"} 20`,
+		`unstable_offsets{topic="t",partition="0"} 0`, `unstable_offsets{topic="t",partition="0"} 10`,
+		`hwm_lag{group="g",topic="t",partition="0"} 6`, `hwm_lag{group="g",topic="t",partition="0"} 16`,
+		`kafka_group_topic_hwm_lag{group="g",topic="t"} 6`, `kafka_group_topic_hwm_lag{group="g",topic="t"} 16`)
+	for _, tt := range []struct{ series, rule string }{
+		{`kafka_partition_blocking_transaction_info{topic="t",partition="0",producer_id="7"} 1`, ""},
+		{`kafka_partition_blocking_transaction_info{topic="t",partition="0",producer_id=""} 1`, ""},
+		{`kafka_partition_blocking_transaction_info{topic="t",partition="0",producer_id="8"} 1`, "the blocker is not the transaction that holds the last stable offset"},
+		{`kafka_partition_blocking_transaction_info{topic="t",partition="1",producer_id=""} 1`, "a blocker is shown though nothing is held back"},
+		{`kafka_partition_open_transactions{topic="t",partition="0"} 2`, ""},
+		{`kafka_partition_open_transactions{topic="t",partition="0"} 3`, "more transactions are open than were begun"},
+		{`kafka_partition_blocking_transaction_age_seconds{topic="t",partition="1"} 3`, "a blocker is shown though nothing is held back"},
+	} {
+		found := judgeAt(t, acts, page+tt.series+"\n")
+		if tt.rule == "" && len(found) > 0 || tt.rule != "" && (len(found) != 1 || found[0].Rule != tt.rule) {
+			t.Errorf("%s: found %v, want %q", tt.series, found, tt.rule)
+		}
+	}
+}
+
 // TestExpiredView: when no sweep ends for three periods, nothing of Kafka is
 // shown any more.
 func TestExpiredView(t *testing.T) {

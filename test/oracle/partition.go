@@ -36,6 +36,7 @@ type partition struct {
 // transaction until its end marker: while it is pinned, the last stable offset
 // is at most first (rules C9, C10).
 type span struct {
+	id     string // of the producer's transactions in the record
 	first  int64
 	opened window // when the first record was appended
 	closed window // when the marker stood below the high watermark
@@ -384,7 +385,7 @@ func (p *partition) pin(acts []written, log []logEntry, known []written, closing
 		}
 		shut(id, w.next)
 		if _, is := open[id]; !is {
-			open[id] = span{first: w.base, opened: log[entryOf[i]].appended, closed: window{never, never}}
+			open[id] = span{id: id, first: w.base, opened: log[entryOf[i]].appended, closed: window{never, never}}
 		}
 	}
 	ids := make([]string, 0, len(open))
