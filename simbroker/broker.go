@@ -32,6 +32,7 @@ type broker struct {
 	served     *wire.Broker    // what server serves
 	entrances  []entrance      // at least one
 	authorizer *acl.Authorizer // nil without one
+	elections  elections
 	// inProcess are the calls of Request under way, to be told when the broker
 	// dies.
 	inProcess []*inProcessCall
@@ -70,6 +71,7 @@ func (b *broker) secure() {
 // called when it is registered, unfenced and listening.
 func (b *broker) boot(started func()) {
 	b.alive, b.state, b.started = true, Running, started
+	b.elections = make(elections)
 	n := b.cluster.network
 	b.agent = controller.NewAgent(b.registration(), b.static, b.host, n.link(b.port, b.cluster.controller), b.changed)
 	config := b.agent.Config()
@@ -230,21 +232,6 @@ func partitionState(tp kafka.TopicPartition, id kafka.TopicID, p *controller.Par
 		ISR:            p.ISR,
 		ELR:            p.ELR,
 		Config:         config,
-	}
-}
-
-// roleChanged makes the broker the coordinator of what it has come to lead.
-func (b *broker) roleChanged(r replica.RoleChange) {
-	tp := r.Partition
-	switch {
-	case tp.Topic == kafka.TransactionStateTopic && r.Role == replica.Leader:
-		b.txn.Load(tp.Partition, kafka.CoordinatorEpoch(r.LeaderEpoch))
-	case tp.Topic == kafka.TransactionStateTopic:
-		b.txn.Unload(tp.Partition)
-	case tp.Topic == kafka.ConsumerOffsetsTopic && r.Role == replica.Leader:
-		b.groups.Load(tp.Partition, r.LeaderEpoch)
-	case tp.Topic == kafka.ConsumerOffsetsTopic:
-		b.groups.Unload(tp.Partition)
 	}
 }
 

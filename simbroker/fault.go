@@ -61,6 +61,18 @@ type FailRequests struct {
 	Times  int // how many are failed; 0 means all
 }
 
+// DelayLoading makes coordinators take their time after an election: a broker
+// that has come to lead a partition of __transaction_state or
+// __consumer_offsets answers NOT_COORDINATOR for as long as it is Unaware, and
+// lists nothing of it, and then COORDINATOR_LOAD_IN_PROGRESS while it is
+// Loading (rule G18). It is about elections that come after it.
+type DelayLoading struct {
+	Broker           kafka.BrokerID // 0 matches every broker
+	Topic            string         // empty matches both
+	Partitions       []int32
+	Unaware, Loading time.Duration
+}
+
 // ForgetTransactionalID makes the coordinator lose what it knows of a
 // transactional id, as if its log had lost it (litmus test 29). It happens when
 // it is installed; removing it brings nothing back.
@@ -69,6 +81,7 @@ type ForgetTransactionalID struct{ ID string }
 func (HoldMarkers) fault()           {}
 func (DropMarkers) fault()           {}
 func (HoldFetches) fault()           {}
+func (DelayLoading) fault()          {}
 func (DelayRequests) fault()         {}
 func (FailRequests) fault()          {}
 func (ForgetTransactionalID) fault() {}
@@ -100,6 +113,15 @@ func (f FailRequests) String() string {
 		s += fmt.Sprintf(", %d times", f.Times)
 	}
 	return s
+}
+
+// String implements fmt.Stringer.
+func (f DelayLoading) String() string {
+	s := "delay loading" + ofPartitions(f.Topic, f.Partitions)
+	if f.Broker != 0 {
+		s += fmt.Sprintf(" at broker %d", f.Broker)
+	}
+	return s + fmt.Sprintf(": unaware for %v, loading for %v", f.Unaware, f.Loading)
 }
 
 // String implements fmt.Stringer.
@@ -258,6 +280,18 @@ func (f *faults) fetches(from *broker, req replica.FetchRequest, done func(repli
 		}
 		done(got, err)
 	})
+}
+
+// loading is how long a broker that has come to lead a partition of an internal
+// topic goes on without noticing, and how long it then takes to load it.
+func (f *faults) loading(by kafka.BrokerID, tp kafka.TopicPartition) (unaware, loading time.Duration) {
+	for _, i := range f.installed {
+		d, ok := i.fault.(DelayLoading)
+		if ok && (d.Broker == 0 || d.Broker == by) && matches(d.Topic, d.Partitions, tp) {
+			unaware, loading = unaware+d.Unaware, loading+d.Loading
+		}
+	}
+	return unaware, loading
 }
 
 // timedOut completes the results of a marker's other partitions.

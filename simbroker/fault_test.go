@@ -26,6 +26,8 @@ func TestFaultsPrintThemselves(t *testing.T) {
 		{simbroker.DelayRequests{Delay: time.Millisecond}, "delay requests by 1ms"},
 		{simbroker.DelayRequests{Broker: 2, APIs: []kmsg.Key{kmsg.ListOffsets, kmsg.Fetch}, Delay: time.Second}, "delay requests ListOffsets, Fetch at broker 2 by 1s"},
 		{simbroker.FailRequests{APIs: []kmsg.Key{kmsg.Produce}, Err: kafka.ErrKafkaStorageError, Times: 3}, "fail requests Produce with KAFKA_STORAGE_ERROR, 3 times"},
+		{simbroker.DelayLoading{}, "delay loading: unaware for 0s, loading for 0s"},
+		{simbroker.DelayLoading{Broker: 2, Topic: "__transaction_state", Partitions: []int32{3}, Unaware: time.Second, Loading: time.Minute}, "delay loading of __transaction_state[3] at broker 2: unaware for 1s, loading for 1m0s"},
 		{simbroker.ForgetTransactionalID{ID: "x"}, "forget transactional id x"},
 	} {
 		if got := c.fault.String(); got != c.want {

@@ -117,13 +117,18 @@ func (c *Coordinator) PartitionFor(groupID string) int32 {
 // COORDINATOR_LOAD_IN_PROGRESS. Loading a partition that is already owned,
 // under a later epoch, reloads it.
 func (c *Coordinator) Load(partition int32, epoch kafka.LeaderEpoch) {
+	c.LoadWithin(partition, epoch, 0)
+}
+
+// LoadWithin is Load of a log that takes so long to read.
+func (c *Coordinator) LoadWithin(partition int32, epoch kafka.LeaderEpoch, duration time.Duration) {
 	c.Unload(partition)
 	s := &shard{
 		partition: partition, epoch: epoch, loading: true, groups: make(map[string]group), offsets: newOffsets(),
 		timers: make(map[memberTimer]*clock.Timer), resolving: make(map[string]bool),
 	}
 	c.shards[partition] = s
-	c.clk.After(0, func() {
+	c.clk.After(duration, func() {
 		if c.shards[partition] == s {
 			c.load(s)
 		}

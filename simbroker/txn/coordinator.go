@@ -104,9 +104,14 @@ func (c *Coordinator) PartitionFor(transactionalID string) int32 {
 // Prepare state sends its markers again, with the new epoch (rule G18).
 // Loading a partition that is already owned, under a later epoch, reloads it.
 func (c *Coordinator) Load(partition int32, epoch kafka.CoordinatorEpoch) {
+	c.LoadWithin(partition, epoch, 0)
+}
+
+// LoadWithin is Load of a log that takes so long to read.
+func (c *Coordinator) LoadWithin(partition int32, epoch kafka.CoordinatorEpoch, duration time.Duration) {
 	s := &shard{partition: partition, epoch: epoch, loading: true, transactions: make(map[string]*transaction)}
 	c.shards[partition] = s
-	c.clk.After(0, func() {
+	c.clk.After(duration, func() {
 		if c.shards[partition] == s {
 			c.load(s)
 		}

@@ -10,12 +10,13 @@
 // versions, requests that cannot be decoded).
 //
 // It leaves out fetch sessions (the session id is always 0, which clients take
-// as "none", rule D7), quotas (throttle times are always 0), SASL and TLS, and
-// the replicas' own requests: the brokers of a cluster talk to each other
-// without a socket. Idle connections are never closed.
+// as "none", rule D7), quotas (throttle times are always 0), TLS and
+// delegation tokens, logins that end (KIP-368), and the replicas' own requests:
+// the brokers of a cluster talk to each other without a socket. Idle connections
+// are never closed.
 //
-//	socket ─► reader: frame, decode ─► Loop.Post ─► Handle ─► rooms
-//	socket ◄─ writer: encode, frame ◄─────────────── reply ◄────┘
+//	socket ─► reader: login, frame, decode ─► Loop.Post ─► Handle ─► rooms
+//	socket ◄─ writer: encode, frame ◄────────────────────── reply ◄────┘
 package wire
 
 import (
@@ -53,8 +54,8 @@ type Broker struct {
 	// its connection; 0 stands for Kafka's default. It must not change while the
 	// broker listens.
 	MaxRequestBytes int32
-	// Authorizer decides who may do what; nil allows everything, as a Kafka
-	// without authorizer.class.name does.
+	// Authorizer decides who may do what; nil allows everything, and has no
+	// ACLs, as a Kafka without authorizer.class.name.
 	Authorizer Authorizer
 	// Intercept, if not nil, sees every request before its handler does. It must
 	// call one of handle and refuse, once, at once or in a later event; refuse
