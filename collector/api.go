@@ -21,6 +21,10 @@ var apis = []api{
 	{kmsg.ConsumerGroupDescribe, 0, 1},
 	{kmsg.FindCoordinator, 4, 5}, // 4 has many keys a request
 	{kmsg.OffsetFetch, 8, 9},     // 8 has many groups a request, 10 topic ids in place of names
+	{kmsg.DescribeProducers, 0, 0},
+	{kmsg.ListTransactions, 0, 2},
+	{kmsg.DescribeTransactions, 0, 0},
+	{kmsg.DescribeConfigs, 1, 4},
 
 	{kmsg.ApiVersions, 0, 4},
 	{kmsg.SASLHandshake, 0, 1},

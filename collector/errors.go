@@ -48,7 +48,7 @@ func missOfCode(code int16) lag.MissKind {
 	case kerr.CoordinatorNotAvailable, kerr.CoordinatorLoadInProgress, kerr.NotCoordinator:
 		return lag.MissNoCoordinator
 	case kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.ClusterAuthorizationFailed,
-		kerr.SaslAuthenticationFailed:
+		kerr.TransactionalIDAuthorizationFailed, kerr.SaslAuthenticationFailed:
 		return lag.MissUnauthorized
 	case kerr.UnsupportedVersion:
 		return lag.MissAPIMissing

@@ -23,6 +23,11 @@ type fake struct {
 	topics  []*fakeTopic
 	groups  []*fakeGroup
 
+	transactions []*fakeTransaction
+	coordinators map[int32]int16 // what ListTransactions answers in place of a list
+	hidesIDs     bool            // the principal may describe no transactional id
+	scanPeriod   string          // empty: it may not be read
+
 	// before is called, without the lock, before a request is answered; a
 	// response or an error that it returns is the answer.
 	before func(broker int32, req kmsg.Request) (kmsg.Response, error)
@@ -51,6 +56,28 @@ type fakePartition struct {
 	leader, epoch        int32
 	start, lso, hwm, leo int64
 	errors               map[step]int16
+
+	producers      []fakeProducer
+	producersError int16 // of DescribeProducers
+}
+
+// fakeProducer is one row of DescribeProducers.
+type fakeProducer struct {
+	id        int64
+	epoch     int32
+	start     int64 // −1: no open transaction
+	timestamp int64
+}
+
+// fakeTransaction is a transactional id.
+type fakeTransaction struct {
+	id          string
+	coordinator int32
+	producer    int64
+	state       string
+	start       int64
+	timeout     int32
+	topics      map[string][]int32
 }
 
 type fakeGroup struct {
@@ -211,6 +238,14 @@ func (f *fake) answer(broker int32, req kmsg.Request) kmsg.Response {
 		return resp
 	case *kmsg.OffsetFetchRequest:
 		return f.fetchOffsets(broker, r)
+	case *kmsg.DescribeProducersRequest:
+		return f.describeProducers(broker, r)
+	case *kmsg.ListTransactionsRequest:
+		return f.listTransactions(broker, r)
+	case *kmsg.DescribeTransactionsRequest:
+		return f.describeTransactions(broker, r)
+	case *kmsg.DescribeConfigsRequest:
+		return f.describeConfigs(broker, r)
 	default:
 		panic(fmt.Sprintf("the fake does not answer %T", req))
 	}

@@ -25,6 +25,11 @@ type layout struct {
 	plans      map[int32]*plan // by leader
 	wants      func(topic string) bool
 
+	// transactionState are the leaders of the partitions of __transaction_state,
+	// −1 for none, whether the topic is wanted or not; empty where the answer
+	// does not list it.
+	transactionState []int32
+
 	// stale says that partitions were brought up to date after the plans were
 	// made.
 	stale bool
@@ -114,6 +119,9 @@ func clusterOf(resp *kmsg.MetadataResponse) lag.Cluster {
 // add appends a topic, if it is wanted. A topic or partition that the answer
 // names twice counts once.
 func (l *layout) add(t *kmsg.MetadataResponseTopic) {
+	if nameOf(*t) == transactionStateTopic && t.ErrorCode == 0 {
+		l.setTransactionState(t.Partitions)
+	}
 	topic := topicLayout{
 		name: nameOf(*t), id: t.TopicID, internal: t.IsInternal, errorCode: t.ErrorCode, first: len(l.partitions),
 	}
@@ -130,6 +138,19 @@ func (l *layout) add(t *kmsg.MetadataResponseTopic) {
 	}
 	topic.end = len(l.partitions)
 	l.topics = append(l.topics, topic)
+}
+
+// setTransactionState notes who leads the partitions of __transaction_state.
+func (l *layout) setTransactionState(partitions []kmsg.MetadataResponseTopicPartition) {
+	l.transactionState = make([]int32, len(partitions))
+	for i := range l.transactionState {
+		l.transactionState[i] = -1
+	}
+	for i := range partitions {
+		if n := int(partitions[i].Partition); n >= 0 && n < len(partitions) {
+			l.transactionState[n] = partitions[i].Leader
+		}
+	}
 }
 
 // partitionOf returns a partition without readings.

@@ -36,9 +36,10 @@ type Collector string
 
 // The collectors.
 const (
-	Offsets  Collector = "offsets"  // the four offsets of partitions
-	Groups   Collector = "groups"   // groups, their members and commits
-	Replicas Collector = "replicas" // leader, replicas and in-sync replicas
+	Offsets      Collector = "offsets"      // the four offsets of partitions
+	Groups       Collector = "groups"       // groups, their members and commits
+	Transactions Collector = "transactions" // what holds last stable offsets that stand still
+	Replicas     Collector = "replicas"     // leader, replicas and in-sync replicas
 )
 
 // Result is how a sweep ended.

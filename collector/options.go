@@ -29,6 +29,10 @@ type Options struct {
 	// Sweeper.
 	BrokerTimeout time.Duration
 
+	// LookUpAfter is how long the last stable offset of a partition must have
+	// stood still for what holds it to be looked up; default 10 s.
+	LookUpAfter time.Duration
+
 	// Disabled switches collectors off: their series are left out, and their
 	// requests too unless another collector needs them.
 	Disabled []Collector
@@ -68,6 +72,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("deadline %v is not between 0 and the period %v", o.Deadline, o.Period)
 	case o.BrokerTimeout <= 0 || o.BrokerTimeout > o.Deadline:
 		return fmt.Errorf("broker timeout %v is not between 0 and the deadline %v", o.BrokerTimeout, o.Deadline)
+	case o.LookUpAfter < 0:
+		return fmt.Errorf("look-up after %v is negative", o.LookUpAfter)
 	}
 	return nil
 }
@@ -96,6 +102,9 @@ func (o Options) withDefaults() Options {
 	if o.BrokerTimeout == 0 {
 		o.BrokerTimeout = min(max(o.Period/10, 250*time.Millisecond), 2*time.Second, o.Deadline)
 	}
+	if o.LookUpAfter == 0 {
+		o.LookUpAfter = 10 * time.Second
+	}
 	if o.Observer == nil {
 		o.Observer = Unobserved{}
 	}
@@ -112,5 +121,7 @@ func (o Options) withDefaults() Options {
 func (o *Options) enabled(c Collector) bool { return !slices.Contains(o.Disabled, c) }
 
 // readsOffsets says whether the offsets of partitions are read: the collector
-// groups needs them for the lags.
-func (o *Options) readsOffsets() bool { return o.enabled(Offsets) || o.enabled(Groups) }
+// groups needs them for the lags, transactions to know what stands still.
+func (o *Options) readsOffsets() bool {
+	return o.enabled(Offsets) || o.enabled(Groups) || o.enabled(Transactions)
+}

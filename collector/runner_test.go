@@ -142,7 +142,7 @@ func TestObserver(t *testing.T) {
 		f.group("g", 1).commit("orders", 0, 3)
 		f.dead[2] = true
 		o := &recorder{}
-		run(t, f, Options{Observer: o}, time.Second)
+		run(t, f, Options{Observer: o, Disabled: noLookUps}, time.Second)
 		for request, n := range map[string]int{
 			"Metadata -100 1ms ":           1,
 			"Metadata -99 0s unreachable":  0,

@@ -32,6 +32,7 @@ package collector
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -60,6 +61,11 @@ type Sweeper struct {
 
 	knownOrphans map[topicPartition]bool // as the last sweep found them
 
+	pins        map[topicPartition]*pin // partitions that are below; replaced by each sweep
+	greeted     map[int32]bool          // brokers whose offsets were read once
+	backOffs    map[int32]*backOff      // brokers that failed in look-ups
+	scanPeriods map[int32]scanPeriod    // of coordinators
+
 	// deaf are the brokers that answer a request for the log end with
 	// something else; see markDeaf.
 	deaf map[int32]bool
@@ -85,6 +91,10 @@ func NewSweeper(client Client, options Options) *Sweeper {
 		deaf:       make(map[int32]bool),
 		suspended:  make(map[int32]bool),
 		probing:    make(map[int32]bool),
+
+		greeted:     make(map[int32]bool),
+		backOffs:    make(map[int32]*backOff),
+		scanPeriods: make(map[int32]scanPeriod),
 	}
 }
 
@@ -138,12 +148,19 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	if s.options.enabled(Offsets) {
 		s.options.Observer.Collector(Offsets, !w.misses.failed[Offsets], w.elapsed(begun))
 	}
+	var transactions *lag.Transactions
+	if s.options.enabled(Transactions) {
+		begun = s.options.Now()
+		transactions = w.readTransactions(ctx)
+		s.options.Observer.Collector(Transactions, !w.misses.failed[Transactions], w.elapsed(begun))
+	}
 	return lag.Sample{
 		Started: w.started, Ended: s.options.Now(),
-		Cluster: lag.Known(w.layout.cluster),
-		Topics:  w.layout.topicsOf(w.partitions),
-		Groups:  w.groups,
-		Missed:  w.misses.list(),
+		Cluster:      lag.Known(w.layout.cluster),
+		Topics:       w.layout.topicsOf(w.partitions),
+		Groups:       w.groups,
+		Transactions: transactions,
+		Missed:       w.misses.list(),
 	}
 }
 
@@ -153,7 +170,7 @@ func (s *Sweeper) wait() { s.pending.Wait() }
 
 // failed is the sample of a sweep whose Metadata request nobody answered.
 func (w *sweep) failed(err error) lag.Sample {
-	for _, c := range []Collector{Offsets, Groups} {
+	for _, c := range []Collector{Offsets, Groups, Transactions} {
 		if w.options.enabled(c) {
 			w.options.Observer.Collector(c, false, 0)
 		}
@@ -313,9 +330,11 @@ func (w *sweep) forgetBrokers() {
 			delete(w.suspended, id)
 		}
 	}
-	for id := range w.deaf {
-		if _, ok := slices.BinarySearch(w.brokers, id); !ok {
-			delete(w.deaf, id)
-		}
+	gone := func(id int32) bool {
+		_, ok := slices.BinarySearch(w.brokers, id)
+		return !ok
 	}
+	maps.DeleteFunc(w.deaf, func(id int32, _ bool) bool { return gone(id) })
+	maps.DeleteFunc(w.backOffs, func(id int32, _ *backOff) bool { return gone(id) })
+	maps.DeleteFunc(w.scanPeriods, func(id int32, _ scanPeriod) bool { return gone(id) })
 }

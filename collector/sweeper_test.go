@@ -37,7 +37,7 @@ func TestSweepReadsInCausalOrder(t *testing.T) {
 	f.topic("orders", 2)
 	f.group("a", 1).commit("orders", 0, 3)
 	f.group("b", 2).groupType = "consumer"
-	s := NewSweeper(f, Options{Serial: true})
+	s := NewSweeper(f, Options{Serial: true, Disabled: noLookUps})
 	sample := s.Sweep(t.Context())
 	want := strings.Join([]string{
 		"-100 Metadata",
@@ -118,7 +118,7 @@ func TestRequestsDoNotGrowWithPartitionsAndGroups(t *testing.T) {
 					g.groupType = "consumer"
 				}
 			}
-			s := NewSweeper(f, Options{})
+			s := NewSweeper(f, Options{Disabled: noLookUps})
 			for range 3 {
 				s.Sweep(t.Context())
 				calls := f.take()
@@ -136,7 +136,7 @@ func TestRequestsDoNotGrowWithPartitionsAndGroups(t *testing.T) {
 func TestRequestsAreSplitBySize(t *testing.T) {
 	f := newFake(1)
 	topic := f.topic("big", maxPartitionsPerRequest+1)
-	sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+	sample := NewSweeper(f, Options{Serial: true, Disabled: noLookUps}).Sweep(t.Context())
 	calls := f.take()
 	if got := count(calls)["high watermark"]; got != 2 {
 		t.Errorf("%d requests for the high watermark, want 2", got)
@@ -433,7 +433,7 @@ func TestBudgetHoldsWhenEveryLeaderChanges(t *testing.T) {
 					p.leader, p.epoch = p.leader%4+1, p.epoch+1
 				}
 			})
-			sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+			sample := NewSweeper(f, Options{Serial: true, Disabled: noLookUps}).Sweep(t.Context())
 			if n := len(f.take()); n != c.requests || n > 2+8*4 {
 				t.Errorf("%d requests, want %d of at most %d", n, c.requests, 2+8*4)
 			}
@@ -516,7 +516,7 @@ func TestMissingAPICostsItsOwnMetric(t *testing.T) {
 			if got := missed(sample); got != c.missed {
 				t.Errorf("missed %s, want %s", got, c.missed)
 			}
-			if got, want := fmt.Sprint(o.collectors), "[replicas true 0s groups true 0s offsets true 0s]"; got != want {
+			if got, want := fmt.Sprint(o.collectors), "[replicas true 0s groups true 0s offsets true 0s transactions true 0s]"; got != want {
 				t.Errorf("collectors %s, want %s: what a broker lacks is no failure", got, want)
 			}
 			g := groupNamed(sample, "g")
@@ -586,10 +586,11 @@ func TestCollectorsCanBeSwitchedOff(t *testing.T) {
 		off  []Collector
 		want string
 	}{
-		{[]Collector{Groups}, "-100 Metadata 1 log start offset 1 high watermark 1 last stable offset 1 log end offset"},
-		{[]Collector{Offsets}, "-100 Metadata 1 ListGroups 1 DescribeGroups 1 OffsetFetch 1 log start offset 1 high watermark 1 last stable offset"},
-		{[]Collector{Offsets, Groups}, "-100 Metadata"},
-		{[]Collector{Replicas}, "-100 Metadata 1 ListGroups 1 DescribeGroups 1 OffsetFetch 1 log start offset 1 high watermark 1 last stable offset 1 log end offset"},
+		{[]Collector{Groups, Transactions}, "-100 Metadata 1 log start offset 1 high watermark 1 last stable offset 1 log end offset"},
+		{[]Collector{Offsets, Transactions}, "-100 Metadata 1 ListGroups 1 DescribeGroups 1 OffsetFetch 1 log start offset 1 high watermark 1 last stable offset"},
+		{[]Collector{Offsets, Groups, Transactions}, "-100 Metadata"},
+		{[]Collector{Replicas, Transactions}, "-100 Metadata 1 ListGroups 1 DescribeGroups 1 OffsetFetch 1 log start offset 1 high watermark 1 last stable offset 1 log end offset"},
+		{[]Collector{Offsets, Groups}, "-100 Metadata 1 log start offset 1 high watermark 1 last stable offset 1 DescribeProducers 1 last stable offset"},
 	} {
 		f := newFake(1)
 		f.topic("orders", 1)
