@@ -1,6 +1,7 @@
 package group
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -359,7 +360,7 @@ func (cl *cluster) expectState(what, group string, want State) {
 
 func expectErr(t *testing.T, what string, got, want error) {
 	t.Helper()
-	if got != want {
+	if !errors.Is(got, want) {
 		t.Errorf("%s: %v, want %v", what, got, want)
 	}
 }

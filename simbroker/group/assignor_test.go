@@ -1,0 +1,155 @@
+package group
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+)
+
+// show is targets as "a: A0 A1, b: B0".
+func show(targets map[string]partitionSet) string {
+	var parts []string
+	for _, id := range sortedKeys(targets) {
+		var names []string
+		for _, p := range targets[id].sorted() {
+			names = append(names, fmt.Sprintf("%c%d", 'A'+p.topic[0]-1, p.partition))
+		}
+		parts = append(parts, id+": "+strings.Join(names, " "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func sizes(a, b int32) map[kafka.TopicID]int32 {
+	m := make(map[kafka.TopicID]int32)
+	if a > 0 {
+		m[topicA] = a
+	}
+	if b > 0 {
+		m[topicB] = b
+	}
+	return m
+}
+
+func set(topic kafka.TopicID, partitions ...int32) partitionSet {
+	s := make(partitionSet)
+	for _, n := range partitions {
+		s[idPartition{topic, n}] = true
+	}
+	return s
+}
+
+func TestAssignors(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		assign  func([]assignee) map[string]partitionSet
+		members []assignee
+		want    string
+	}{
+		{"range: the first ones get one more of each topic", assignRanges,
+			[]assignee{{id: "a", topics: sizes(3, 1)}, {id: "b", topics: sizes(3, 1)}}, "a: A0 A1 B0, b: A2"},
+		{"range: static members come first, by instance id", assignRanges,
+			[]assignee{{id: "a", topics: sizes(3, 0)}, {id: "b", instanceID: new("2"), topics: sizes(3, 0)}, {id: "c", instanceID: new("1"), topics: sizes(3, 0)}},
+			"a: A2, b: A1, c: A0"},
+		{"range: different topics", assignRanges,
+			[]assignee{{id: "a", topics: sizes(2, 0)}, {id: "b", topics: sizes(2, 2)}}, "a: A0, b: A1 B0 B1"},
+		{"range: more members than partitions", assignRanges,
+			[]assignee{{id: "a", topics: sizes(1, 0)}, {id: "b", topics: sizes(1, 0)}}, "a: A0, b: "},
+		{"uniform: across topics", assignUniformly,
+			[]assignee{{id: "a", topics: sizes(3, 1)}, {id: "b", topics: sizes(3, 1)}}, "a: A0 A2, b: A1 B0"},
+		{"uniform: a new member takes only its share", assignUniformly,
+			[]assignee{{id: "a", topics: sizes(4, 0), has: set(topicA, 0, 1, 2, 3)}, {id: "b", topics: sizes(4, 0)}}, "a: A0 A1, b: A2 A3"},
+		{"uniform: nothing moves when a member leaves but its own", assignUniformly,
+			[]assignee{{id: "b", topics: sizes(4, 0), has: set(topicA, 1, 2)}}, "b: A0 A1 A2 A3"},
+		{"uniform: who has more keeps the odd one", assignUniformly,
+			[]assignee{{id: "a", topics: sizes(3, 0), has: set(topicA, 0)}, {id: "b", topics: sizes(3, 0), has: set(topicA, 1, 2)}}, "a: A0, b: A1 A2"},
+		{"uniform: a topic that is gone", assignUniformly,
+			[]assignee{{id: "a", topics: sizes(0, 1), has: set(topicA, 0)}}, "a: B0"},
+		{"uniform: different topics, as even as it goes", assignUniformly,
+			[]assignee{{id: "a", topics: sizes(4, 0), has: set(topicA, 0, 1)}, {id: "b", topics: sizes(4, 4), has: set(topicA, 2, 3)}}, "a: A0 A1 A2 A3, b: B0 B1 B2 B3"},
+		{"uniform: nobody subscribes to anything", assignUniformly, []assignee{{id: "a"}}, "a: "},
+		{"shared: fewer members than partitions", assignShared,
+			[]assignee{{id: "a", topics: sizes(3, 0)}, {id: "b", topics: sizes(3, 0)}}, "a: A0 A2, b: A1"},
+		{"shared: more members than partitions share them", assignShared,
+			[]assignee{{id: "a", topics: sizes(1, 0)}, {id: "b", topics: sizes(1, 0)}}, "a: A0, b: A0"},
+		{"shared: what somebody has stays", assignShared,
+			[]assignee{{id: "a", topics: sizes(2, 0), has: set(topicA, 1)}, {id: "b", topics: sizes(2, 0)}}, "a: A1, b: A0"},
+		{"shared: a new member takes over", assignShared,
+			[]assignee{{id: "a", topics: sizes(2, 0), has: set(topicA, 0, 1)}, {id: "b", topics: sizes(2, 0)}}, "a: A0, b: A1"},
+		{"shared: no partitions", assignShared, []assignee{{id: "a"}}, "a: "},
+	} {
+		if got := show(test.assign(test.members)); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// Whatever members there are, everything is assigned once to somebody who
+// subscribes to it, as evenly as subscriptions allow.
+func TestUniformIsCompleteAndEven(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		members := randomAssignees(random)
+		for range 3 {
+			targets := assignUniformly(members)
+			if complaint := judgeUniform(members, targets); complaint != "" {
+				t.Fatalf("seed %d: %s: %s", seed, complaint, show(targets))
+			}
+			for i := range members {
+				members[i].has = targets[members[i].id]
+			}
+			if again := show(assignUniformly(members)); again != show(targets) {
+				t.Fatalf("seed %d: a second time %s, the first %s", seed, again, show(targets))
+			}
+			if len(members) > 1 {
+				leaves := random.IntN(len(members))
+				members = slices.Delete(members, leaves, leaves+1)
+			}
+		}
+	}
+}
+
+func randomAssignees(random *rand.Rand) []assignee {
+	var members []assignee
+	all := sizes(int32(random.IntN(6)), int32(random.IntN(6)))
+	for i := range 1 + random.IntN(5) {
+		m := assignee{id: string(rune('a' + i)), topics: maps.Clone(all)}
+		if random.IntN(3) == 0 {
+			delete(m.topics, topicA)
+		}
+		members = append(members, m)
+	}
+	return members
+}
+
+func judgeUniform(members []assignee, targets map[string]partitionSet) string {
+	count := make(map[idPartition]int)
+	for _, m := range members {
+		for p := range targets[m.id] {
+			count[p]++
+			if p.partition >= m.topics[p.topic] {
+				return "a member has what it does not subscribe to"
+			}
+		}
+	}
+	for _, m := range members {
+		for topic, size := range m.topics {
+			for n := range size {
+				p := idPartition{topic, n}
+				if count[p] != 1 {
+					return "a partition is not assigned once"
+				}
+				for _, other := range members {
+					if targets[other.id][p] && len(targets[other.id]) > len(targets[m.id])+1 {
+						return "uneven"
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
