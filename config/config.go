@@ -39,6 +39,8 @@ type Config struct {
 	Sweep      Sweep
 	Collectors Collectors
 
+	Transactions Transactions
+
 	// Granularity is how finely the metrics of a group are cut.
 	Granularity Granularity
 
@@ -77,8 +79,17 @@ type Collectors struct {
 	Offsets bool
 	// Groups reads groups, their members and their committed offsets.
 	Groups bool
+	// Transactions looks up what holds last stable offsets that stand still.
+	Transactions bool
 	// Replicas reads leader, replicas and in-sync replicas of each partition.
 	Replicas bool
+}
+
+// Transactions is how transactions that hold partitions are looked up.
+type Transactions struct {
+	// LookUpAfter is how long a last stable offset must have stood still before
+	// what holds it is looked up.
+	LookUpAfter time.Duration
 }
 
 // Filter picks topics or groups by name. A name is picked when Include matches

@@ -52,14 +52,15 @@ func TestDefaults(t *testing.T) {
 	}
 	all := regexp.MustCompile("^(?s:.*)$")
 	want := Config{
-		Kafka:       Kafka{Brokers: []string{"kafka-1:9092"}, ClientID: "lso-exporter", RequestTimeout: time.Second},
-		Sweep:       Sweep{Interval: 10 * time.Second, Timeout: 7500 * time.Millisecond},
-		Collectors:  Collectors{Offsets: true, Groups: true, Replicas: true},
-		Granularity: GranularityPartition,
-		Topics:      Filter{Include: all},
-		Groups:      Filter{Include: all},
-		Web:         Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
-		Log:         Log{Level: "info", Format: "text"},
+		Kafka:        Kafka{Brokers: []string{"kafka-1:9092"}, ClientID: "lso-exporter", RequestTimeout: time.Second},
+		Sweep:        Sweep{Interval: 10 * time.Second, Timeout: 7500 * time.Millisecond},
+		Collectors:   Collectors{Offsets: true, Groups: true, Transactions: true, Replicas: true},
+		Transactions: Transactions{LookUpAfter: 10 * time.Second},
+		Granularity:  GranularityPartition,
+		Topics:       Filter{Include: all},
+		Groups:       Filter{Include: all},
+		Web:          Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
+		Log:          Log{Level: "info", Format: "text"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -69,25 +70,27 @@ func TestDefaults(t *testing.T) {
 // Every setting, from every source, lands in its own field.
 func TestEverySettingFromEverySource(t *testing.T) {
 	values := map[string]struct{ text, yaml string }{
-		"cluster":               {text: "blue"},
-		"granularity":           {text: "topic"},
-		"kafka.brokers":         {text: "a:1,b:2", yaml: "[a:1, b:2]"},
-		"kafka.client_id":       {text: "me"},
-		"kafka.request_timeout": {text: "3s"},
-		"sweep.interval":        {text: "20s"},
-		"sweep.timeout":         {text: "15s"},
-		"collectors.offsets":    {text: "false"},
-		"collectors.groups":     {text: "false"},
-		"collectors.replicas":   {text: "false"},
-		"topics.include":        {text: "orders-.*"},
-		"topics.exclude":        {text: "orders-old"},
-		"groups.include":        {text: "g.*"},
-		"groups.exclude":        {text: "gone"},
-		"web.listen_address":    {text: "127.0.0.1:0,[::1]:0", yaml: `["127.0.0.1:0", "[::1]:0"]`},
-		"web.config_file":       {text: "web.yml"},
-		"web.telemetry_path":    {text: "/m"},
-		"log.level":             {text: "debug"},
-		"log.format":            {text: "json"},
+		"cluster":                    {text: "blue"},
+		"granularity":                {text: "topic"},
+		"kafka.brokers":              {text: "a:1,b:2", yaml: "[a:1, b:2]"},
+		"kafka.client_id":            {text: "me"},
+		"kafka.request_timeout":      {text: "3s"},
+		"sweep.interval":             {text: "20s"},
+		"sweep.timeout":              {text: "15s"},
+		"collectors.offsets":         {text: "false"},
+		"collectors.groups":          {text: "false"},
+		"collectors.transactions":    {text: "false"},
+		"collectors.replicas":        {text: "false"},
+		"transactions.look_up_after": {text: "30s"},
+		"topics.include":             {text: "orders-.*"},
+		"topics.exclude":             {text: "orders-old"},
+		"groups.include":             {text: "g.*"},
+		"groups.exclude":             {text: "gone"},
+		"web.listen_address":         {text: "127.0.0.1:0,[::1]:0", yaml: `["127.0.0.1:0", "[::1]:0"]`},
+		"web.config_file":            {text: "web.yml"},
+		"web.telemetry_path":         {text: "/m"},
+		"log.level":                  {text: "debug"},
+		"log.format":                 {text: "json"},
 	}
 	if len(values) != len(settings) {
 		t.Errorf("%d settings are declared and %d tried", len(settings), len(values))

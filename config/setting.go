@@ -26,6 +26,7 @@ var sections = []section{
 	{"kafka", "The cluster to watch."},
 	{"sweep", "The rhythm in which the cluster is read."},
 	{"collectors", "The parts of a sweep; each can be switched off."},
+	{"transactions", "The look-up of transactions that hold partitions."},
 	{"topics", "The topics to read. The expressions match whole names and are applied before requests are made."},
 	{"groups", "The groups to read. The expressions match whole names and are applied before requests are made."},
 	{"web", "How the exporter is reached."},
@@ -103,8 +104,13 @@ var settings = []setting{
 		func(c *Config) *bool { return &c.Collectors.Offsets }),
 	boolean("collectors.groups", "collector.groups", "Read consumer groups, their members and committed offsets.",
 		func(c *Config) *bool { return &c.Collectors.Groups }),
+	boolean("collectors.transactions", "collector.transactions", "Look up which transaction holds the last stable offset of a partition on which it stands still. Sends no request while none does.",
+		func(c *Config) *bool { return &c.Collectors.Transactions }),
 	boolean("collectors.replicas", "collector.replicas", "Export leader, replicas and in-sync replicas of each partition.",
 		func(c *Config) *bool { return &c.Collectors.Replicas }),
+
+	duration("transactions.look_up_after", "transactions.look-up-after", "How long the last stable offset of a partition must have stood still below the high watermark before the transaction that holds it is looked up. After a start, all that are below are looked up at once.",
+		func(c *Config) *time.Duration { return &c.Transactions.LookUpAfter }, time.Second, time.Hour),
 
 	expression("topics.include", "topics.include", "Topics to read. Kafka's internal topics are topics like any other.",
 		func(c *Config) **regexp.Regexp { return &c.Topics.Include }, true),
@@ -132,14 +138,15 @@ var settings = []setting{
 func defaults() Config {
 	all := regexp.MustCompile(everything)
 	return Config{
-		Granularity: GranularityPartition,
-		Kafka:       Kafka{ClientID: "lso-exporter"},
-		Sweep:       Sweep{Interval: 10 * time.Second},
-		Collectors:  Collectors{Offsets: true, Groups: true, Replicas: true},
-		Topics:      Filter{Include: all},
-		Groups:      Filter{Include: all},
-		Web:         Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
-		Log:         Log{Level: "info", Format: "text"},
+		Granularity:  GranularityPartition,
+		Kafka:        Kafka{ClientID: "lso-exporter"},
+		Sweep:        Sweep{Interval: 10 * time.Second},
+		Collectors:   Collectors{Offsets: true, Groups: true, Transactions: true, Replicas: true},
+		Transactions: Transactions{LookUpAfter: 10 * time.Second},
+		Topics:       Filter{Include: all},
+		Groups:       Filter{Include: all},
+		Web:          Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
+		Log:          Log{Level: "info", Format: "text"},
 	}
 }
 

@@ -112,6 +112,9 @@ func (e *Exposition) Publish(view *lag.View) {
 		}
 	}
 	e.page.Store(next)
+	if !slices.Contains(e.options.Without, "transactions") {
+		e.Self.seriesCut.WithLabelValues(blockingTransactionInfo).Add(float64(max(0, next.objects.cut)))
+	}
 }
 
 // current is the page to be served now; nil when the last view has expired or

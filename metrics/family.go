@@ -36,7 +36,7 @@ const (
 
 // sources holds the metrics of a view, by name.
 var sources = func() []source {
-	all := slices.Concat(clusterSources, partitionSources, groupSources)
+	all := slices.Concat(clusterSources, partitionSources, blockerSources, groupSources)
 	slices.SortFunc(all, func(a, b source) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }()
@@ -135,6 +135,9 @@ type objects struct {
 	brokers         []labelled[*lag.Broker]
 	topics          []labelled[*lag.TopicView]
 	partitions      []labelled[*lag.PartitionView]
+	blocked         []labelled[*lag.PartitionView] // held by a transaction
+	named           []labelled[*lag.PartitionView] // those of them that are shown with it
+	cut             int                            // how many are not; not above 0 for none
 	groups          []labelled[*lag.GroupView]
 	groupTopics     []labelled[*lag.GroupTopicView]
 	groupPartitions []labelled[*lag.GroupPartitionView]
@@ -185,6 +188,7 @@ func objectsOf(view *lag.View, cluster string) *objects {
 			o.partitions = append(o.partitions, labelled[*lag.PartitionView]{p, o.labels(partition(p.Number), topic(t.Name))})
 		}
 	}
+	o.setBlocked()
 	for i := range view.Groups {
 		g := &view.Groups[i]
 		ascending("groups", view.Groups, i, func(g lag.GroupView) string { return g.Name })

@@ -52,6 +52,11 @@ var (
 		"Groups on this page; 0 when the last view has expired.")
 	errorsTotal = own("lso_exporter_errors_total", Counter, "errors",
 		"What sweeps should have read and did not, by kind. A broker that fails is one error, whatever the number of its partitions.", "kind")
+	seriesCut = Metric{
+		Name: "lso_exporter_series_cut_total", Type: Counter, Unit: "series", Section: 4, Cluster: true,
+		Meaning: "Series that were left out of pages because there were more than the metric may have, once for each sweep.",
+		Labels:  []string{"metric"},
+	}
 	alteredLabelValues = own("lso_exporter_altered_label_values", Gauge, "values",
 		"Names on this page that could not be shown as they are, by label: they are longer than 1,024 characters or not valid UTF-8.", "label")
 	buildInfo = ofProcess(own("lso_exporter_build_info", Gauge, "",
@@ -64,7 +69,7 @@ var (
 var selfMetrics = []Metric{
 	sweepDuration, sweeps, lastSweepTimestamp, lastSweepSuccess, readGap,
 	collectorSuccess, collectorDuration, requests, requestDuration,
-	partitions, groups, errorsTotal, alteredLabelValues, buildInfo, configInfo,
+	partitions, groups, errorsTotal, seriesCut, alteredLabelValues, buildInfo, configInfo,
 }
 
 // missKinds are the kinds of errors, so that each has a sample from the start.
@@ -79,7 +84,7 @@ var missKinds = []lag.MissKind{
 var SweepResults = []string{"complete", "partial", "failed", "skipped"}
 
 // alterableLabels are the labels whose values are names that clients choose.
-var alterableLabels = []string{"group", "protocol_type", "topic"}
+var alterableLabels = []string{"group", "protocol_type", "topic", "transactional_id"}
 
 // durationBuckets reach from a loopback answer to the longest deadline.
 var durationBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
@@ -104,6 +109,7 @@ type Self struct {
 	requests          *prometheus.CounterVec
 	requestDuration   *prometheus.HistogramVec
 	errors            *prometheus.CounterVec
+	seriesCut         *prometheus.CounterVec
 }
 
 // newSelf registers the exporter's own metrics, but for those that describe a
@@ -119,6 +125,7 @@ func newSelf(o Options) *Self {
 		requests:          counterVec(o, requests),
 		requestDuration:   histogramVec(o, requestDuration),
 		errors:            counterVec(o, errorsTotal),
+		seriesCut:         counterVec(o, seriesCut),
 	}
 	build, config := gaugeVec(o, buildInfo), gaugeVec(o, configInfo)
 	build.WithLabelValues(o.Build.Version, o.Build.Revision, o.Build.GoVersion).Set(1)
@@ -128,11 +135,12 @@ func newSelf(o Options) *Self {
 	for _, result := range SweepResults {
 		s.sweeps.WithLabelValues(result)
 	}
+	s.seriesCut.WithLabelValues(blockingTransactionInfo)
 	for _, kind := range missKinds {
 		s.errors.WithLabelValues(string(kind))
 	}
 	s.registry.MustRegister(s.sweepDuration, s.sweeps, s.readGap, s.collectorSuccess, s.collectorDuration,
-		s.requests, s.requestDuration, s.errors, build, config)
+		s.requests, s.requestDuration, s.errors, s.seriesCut, build, config)
 	return s
 }
 

@@ -37,6 +37,12 @@ func aView() *lag.View {
 					LogStart: offset(10), LastStable: offset(100), HighWatermark: offset(250), LogEnd: offset(260),
 					Below: true, BelowFor: 75500 * time.Millisecond, ObservedFor: 90 * time.Second, StalledFor: 65 * time.Second,
 					Regressions: lag.Regressions{LogEnd: 2, HighWatermark: 1},
+					Blocker: &lag.Blocker{
+						Verdict: lag.OngoingTransaction, Reason: lag.ReasonNone, TransactionalID: "billing-7", State: lag.Ongoing, Coordinator: 2,
+						Producer:         lag.Known(lag.Producer{ID: 4012, Epoch: 3, Start: offset(100)}),
+						OpenTransactions: count(2), Age: 70 * time.Second, AgeSource: lag.AgeByCoordinator,
+						Deadline: lag.Known(sweepEnd.Add(830 * time.Second)),
+					},
 				},
 				{Number: 1, Leader: lag.NoBroker, Replicas: 2, InSync: 0},
 				// A broker that has no answer for the log end: that metric alone lacks.

@@ -43,6 +43,7 @@ func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
 	}{
 		{collector.Offsets, c.Collectors.Offsets},
 		{collector.Groups, c.Collectors.Groups},
+		{collector.Transactions, c.Collectors.Transactions},
 		{collector.Replicas, c.Collectors.Replicas},
 	} {
 		if !each.enabled {
@@ -64,6 +65,7 @@ func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
 		Period:        c.Sweep.Interval,
 		Deadline:      c.Sweep.Timeout,
 		BrokerTimeout: c.Kafka.RequestTimeout,
+		LookUpAfter:   c.Transactions.LookUpAfter,
 		Disabled:      disabled,
 		Topics:        matcher(c.Topics),
 		Groups:        matcher(c.Groups),

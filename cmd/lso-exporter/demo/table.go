@@ -73,6 +73,8 @@ func partitionState(p *lag.PartitionView) string {
 		return "no leader"
 	case !p.LastStable.IsKnown():
 		return "not read"
+	case p.Blocker != nil:
+		states = append(states, "held by "+blocker(p.Blocker))
 	case p.StalledFor > 0:
 		states = append(states, "LSO stalled for "+p.StalledFor.Round(time.Second).String())
 	case p.Below:
@@ -82,6 +84,22 @@ func partitionState(p *lag.PartitionView) string {
 		states = append(states, "HWM below LEO")
 	}
 	return strings.Join(states, ", ")
+}
+
+// blocker names a transaction, with what is to be said of it and its age.
+func blocker(b *lag.Blocker) string {
+	name := "a transaction"
+	if p, ok := b.Producer.Get(); ok {
+		name = fmt.Sprintf("producer %d", p.ID)
+	}
+	if b.TransactionalID != "" {
+		name = b.TransactionalID
+	}
+	verdict := string(b.Verdict)
+	if b.Reason != lag.ReasonNone {
+		verdict += ", " + string(b.Reason)
+	}
+	return fmt.Sprintf("%s (%s, %v)", name, verdict, b.Age.Round(time.Second))
 }
 
 func groupRows(v *lag.View) []row {

@@ -61,6 +61,31 @@ billing on orders   0         2         Stable, 1 member
 	}
 }
 
+func TestTableNamesTheBlocker(t *testing.T) {
+	producer := lag.Known(lag.Producer{ID: 4012, Epoch: 3})
+	for _, c := range []struct {
+		blocker lag.Blocker
+		want    string
+	}{
+		{lag.Blocker{Verdict: lag.OngoingTransaction, Reason: lag.ReasonNone, TransactionalID: "carrier-sync", Producer: producer, Age: 12300 * time.Millisecond},
+			"held by carrier-sync (ongoing, 12s)"},
+		{lag.Blocker{Verdict: lag.Ownerless, Reason: lag.ReasonNone, Producer: producer, Age: 72 * time.Second},
+			"held by producer 4012 (ownerless, 1m12s)"},
+		{lag.Blocker{Verdict: lag.Unknown, Reason: lag.ReasonNoReadOnTopic, Age: 12 * time.Second},
+			"held by a transaction (unknown, no_read_on_topic, 12s)"},
+	} {
+		v := pinned(12*time.Second, 9)
+		v.Topics[1].Partitions[0].Blocker = &c.blocker
+		var out strings.Builder
+		if err := NewTable(&out, false).Show(v); err != nil {
+			t.Fatal(err)
+		}
+		if want := "UNREPLICATED 0  STATE " + c.want + "\n"; !strings.Contains(out.String(), want) {
+			t.Errorf("the table has no %q:\n%s", want, out.String())
+		}
+	}
+}
+
 func TestTableInAPipePrintsWhatChanged(t *testing.T) {
 	var out strings.Builder
 	table := NewTable(&out, false)
