@@ -1,6 +1,7 @@
 package simbroker
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -152,9 +153,13 @@ func requestsOf(broker kafka.BrokerID, apis []kmsg.Key) string {
 }
 
 // faults are those that are installed, in that order.
-type faults struct{ installed []*installation }
+type faults struct {
+	installed []*installation
+	last      int // the id that was given out last
+}
 
 type installation struct {
+	id    int
 	fault Fault
 	times int      // how often it has struck
 	held  []func() // markers on their way
@@ -163,24 +168,67 @@ type installation struct {
 // Install puts a fault in place until remove is called. Those that were
 // installed first strike first.
 func (c *Cluster) Install(f Fault) (remove func()) {
-	i := &installation{fault: f}
+	id := c.Inject(f)
+	return func() { _ = c.Withdraw(id) } // it may have been withdrawn before
+}
+
+// Inject is Install for callers that keep a number: the id by which Withdraw
+// removes the fault.
+func (c *Cluster) Inject(f Fault) (id int) {
 	c.loop.Do(func() {
-		c.faults.installed = append(c.faults.installed, i)
+		c.faults.last++
+		id = c.faults.last
+		c.faults.installed = append(c.faults.installed, &installation{id: id, fault: f})
 		if forget, ok := f.(ForgetTransactionalID); ok {
 			c.forget(forget.ID)
 		}
+		c.logf("fault %d: %s", id, f)
 	})
-	return func() { c.loop.Do(func() { c.faults.remove(i) }) }
+	return id
+}
+
+// Withdraw removes an installed fault. Errors: ErrUnknownFault.
+func (c *Cluster) Withdraw(id int) error {
+	err := fmt.Errorf("fault %d: %w", id, ErrUnknownFault)
+	c.loop.Do(func() {
+		for _, i := range c.faults.installed {
+			if i.id == id {
+				c.faults.remove(i)
+				c.logf("fault %d withdrawn: %s", id, i.fault)
+				err = nil
+				return
+			}
+		}
+	})
+	return err
+}
+
+// ErrUnknownFault is returned for an id that no installed fault has.
+var ErrUnknownFault = errors.New("no such fault is installed")
+
+// Injection is an installed fault with its id.
+type Injection struct {
+	ID    int
+	Fault Fault
+}
+
+// Injections lists what is installed, in that order.
+func (c *Cluster) Injections() []Injection {
+	var list []Injection
+	c.loop.Do(func() {
+		for _, i := range c.faults.installed {
+			list = append(list, Injection{i.id, i.fault})
+		}
+	})
+	return list
 }
 
 // Faults lists what is installed.
 func (c *Cluster) Faults() []Fault {
 	var list []Fault
-	c.loop.Do(func() {
-		for _, i := range c.faults.installed {
-			list = append(list, i.fault)
-		}
-	})
+	for _, i := range c.Injections() {
+		list = append(list, i.Fault)
+	}
 	return list
 }
 

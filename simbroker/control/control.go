@@ -1,26 +1,41 @@
-// Package control is the HTTP surface on which the brokers of a simulated
-// cluster are paused, resumed, killed, started and stopped:
+// Package control is the HTTP surface of a simulated cluster, on which its
+// brokers are paused, resumed, killed, started and stopped, faults put in place
+// and taken away, and the clock moved on:
 //
-//	POST /brokers/ID/pause|resume|kill|start|stop   answered when it has happened
-//	GET  /brokers                                   the brokers' states as JSON
+//	POST   /brokers/ID/pause|resume|kill|start|stop   answered when it has happened
+//	GET    /brokers                                   the brokers' states
+//	POST   /faults                                    a fault, as JSON; answers its id
+//	GET    /faults                                    those in place
+//	DELETE /faults/ID                                 takes one away
+//	DELETE /faults                                    takes all away
+//	GET    /clock                                     the cluster's time
+//	POST   /clock/advance                             {"by": "10m"}
+//	GET    /state                                     everything that brokers and controller keep
 //
-// It has no authentication: Listen refuses anything but a loopback address.
+// What a client can do by Kafka's own protocol, such as making ACLs and users
+// or moving leaders, it does there. docs/simulator.md describes the documents.
+//
+// The surface has no authentication: Listen refuses anything but a loopback
+// address.
 package control
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
+	"time"
 
+	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// Cluster is what a Handler controls. Each act returns when it has happened;
-// an error says that the broker's state does not allow it, or that it did not
-// happen in time.
+// Cluster is what a Handler controls; a simbroker.Cluster is one. Each act on a
+// broker returns when it has happened; an error says that the broker's state
+// does not allow it, or that it did not happen in time.
 type Cluster interface {
 	Brokers() []kafka.BrokerID
 	// Describe is a broker's address (empty without TCP), the state of its
@@ -31,7 +46,17 @@ type Cluster interface {
 	Kill(kafka.BrokerID) error
 	Start(kafka.BrokerID) error
 	Stop(kafka.BrokerID) error
+
+	Inject(simbroker.Fault) (id int)
+	Withdraw(id int) error
+	Injections() []simbroker.Injection
+
+	Now() time.Time
+	Advance(time.Duration)
+	Snapshot() simbroker.Snapshot
 }
+
+var _ Cluster = (*simbroker.Cluster)(nil)
 
 // Broker is a broker as GET /brokers shows it.
 type Broker struct {
@@ -39,6 +64,20 @@ type Broker struct {
 	Address string         `json:"address"`
 	State   string         `json:"state"` // running, paused, killed or stopped
 	Fenced  bool           `json:"fenced"`
+}
+
+// Fault is a fault in place as GET /faults shows it.
+type Fault struct {
+	ID int `json:"id"`
+	// Text is the fault in words.
+	Text string `json:"text"`
+	// Document is the fault as POST /faults takes it.
+	Document json.RawMessage `json:"document"`
+}
+
+// Clock is the time as GET /clock shows it.
+type Clock struct {
+	Now time.Time `json:"now"`
 }
 
 // acts are what can be done to a broker, with what the answer calls it done.
@@ -53,38 +92,65 @@ var acts = map[string]struct {
 	"stop":   {Cluster.Stop, "stopped"},
 }
 
-// Handler serves the control surface of a cluster. An act is answered with 200
-// and one line, with 404 for a broker or an act that does not exist, and with
-// 409 when the broker's state does not allow it.
+// maxDocument is how long a document of a request may be.
+const maxDocument = 1 << 20
+
+// handler serves one cluster.
+type handler struct{ cluster Cluster }
+
+// Handler serves the control surface of a cluster. What has happened is answered
+// with 200, 201 for a new fault; what does not exist with 404, a document that
+// makes no sense with 400 and the reason, and what a broker's state does not
+// allow with 409.
 func Handler(c Cluster) http.Handler {
+	h := handler{c}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /brokers", func(w http.ResponseWriter, _ *http.Request) {
-		brokers := []Broker{}
-		for _, id := range c.Brokers() {
-			address, state, fenced := c.Describe(id)
-			brokers = append(brokers, Broker{ID: id, Address: address, State: state, Fenced: fenced})
-		}
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(brokers) // a client that left gets nothing
-	})
-	mux.HandleFunc("POST /brokers/{id}/{act}", func(w http.ResponseWriter, r *http.Request) {
-		a, ok := acts[r.PathValue("act")]
-		if !ok {
-			http.Error(w, fmt.Sprintf("no such act %q: pause, resume, kill, start or stop", r.PathValue("act")), http.StatusNotFound)
-			return
-		}
-		id, ok := brokerID(c, r.PathValue("id"))
-		if !ok {
-			http.Error(w, fmt.Sprintf("no such broker %q", r.PathValue("id")), http.StatusNotFound)
-			return
-		}
-		if err := a.do(c, id); err != nil {
-			http.Error(w, err.Error(), http.StatusConflict)
-			return
-		}
-		fmt.Fprintf(w, "broker %d %s\n", id, a.done)
-	})
+	mux.HandleFunc("GET /brokers", h.brokers)
+	mux.HandleFunc("POST /brokers/{id}/{act}", h.act)
+	mux.HandleFunc("GET /faults", h.faults)
+	mux.HandleFunc("POST /faults", h.inject)
+	mux.HandleFunc("DELETE /faults", h.withdrawAll)
+	mux.HandleFunc("DELETE /faults/{id}", h.withdraw)
+	mux.HandleFunc("GET /clock", h.clock)
+	mux.HandleFunc("POST /clock/advance", h.advance)
+	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { show(w, http.StatusOK, c.Snapshot()) })
 	return mux
+}
+
+// show answers with a document. A client that has left gets nothing.
+func show(w http.ResponseWriter, status int, document any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(document)
+}
+
+func (h handler) brokers(w http.ResponseWriter, _ *http.Request) {
+	brokers := []Broker{}
+	for _, id := range h.cluster.Brokers() {
+		address, state, fenced := h.cluster.Describe(id)
+		brokers = append(brokers, Broker{ID: id, Address: address, State: state, Fenced: fenced})
+	}
+	show(w, http.StatusOK, brokers)
+}
+
+func (h handler) act(w http.ResponseWriter, r *http.Request) {
+	a, ok := acts[r.PathValue("act")]
+	if !ok {
+		http.Error(w, fmt.Sprintf("no such act %q: pause, resume, kill, start or stop", r.PathValue("act")), http.StatusNotFound)
+		return
+	}
+	id, ok := brokerID(h.cluster, r.PathValue("id"))
+	if !ok {
+		http.Error(w, fmt.Sprintf("no such broker %q", r.PathValue("id")), http.StatusNotFound)
+		return
+	}
+	if err := a.do(h.cluster, id); err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	fmt.Fprintf(w, "broker %d %s\n", id, a.done)
 }
 
 func brokerID(c Cluster, text string) (kafka.BrokerID, bool) {
@@ -94,6 +160,87 @@ func brokerID(c Cluster, text string) (kafka.BrokerID, bool) {
 		}
 	}
 	return kafka.NoBroker, false
+}
+
+// describe is a fault as it is shown.
+func describe(i simbroker.Injection) (Fault, error) {
+	document, err := simbroker.Document(i.Fault)
+	return Fault{ID: i.ID, Text: i.Fault.String(), Document: document}, err
+}
+
+func (h handler) faults(w http.ResponseWriter, _ *http.Request) {
+	faults := []Fault{}
+	for _, i := range h.cluster.Injections() {
+		f, err := describe(i)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		faults = append(faults, f)
+	}
+	show(w, http.StatusOK, faults)
+}
+
+func (h handler) inject(w http.ResponseWriter, r *http.Request) {
+	document, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDocument))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	fault, err := simbroker.ParseFault(document)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	f, err := describe(simbroker.Injection{ID: h.cluster.Inject(fault), Fault: fault})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	show(w, http.StatusCreated, f)
+}
+
+func (h handler) withdraw(w http.ResponseWriter, r *http.Request) {
+	id, err := strconv.Atoi(r.PathValue("id"))
+	if err == nil {
+		err = h.cluster.Withdraw(id)
+	}
+	if err != nil {
+		http.Error(w, fmt.Sprintf("no such fault %q", r.PathValue("id")), http.StatusNotFound)
+		return
+	}
+	fmt.Fprintf(w, "fault %d withdrawn\n", id)
+}
+
+func (h handler) withdrawAll(w http.ResponseWriter, _ *http.Request) {
+	for _, i := range h.cluster.Injections() {
+		if h.cluster.Withdraw(i.ID) == nil { // else somebody else was faster
+			fmt.Fprintf(w, "fault %d withdrawn\n", i.ID)
+		}
+	}
+}
+
+func (h handler) clock(w http.ResponseWriter, _ *http.Request) {
+	show(w, http.StatusOK, Clock{h.cluster.Now()})
+}
+
+func (h handler) advance(w http.ResponseWriter, r *http.Request) {
+	var document struct {
+		By string `json:"by"`
+	}
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxDocument))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&document); err != nil {
+		http.Error(w, fmt.Sprintf(`%v; expected {"by": "10m"}`, err), http.StatusBadRequest)
+		return
+	}
+	by, err := time.ParseDuration(document.By)
+	if err != nil || by < 0 {
+		http.Error(w, fmt.Sprintf(`by %q is no duration; expected one such as 10m, not negative`, document.By), http.StatusBadRequest)
+		return
+	}
+	h.cluster.Advance(by)
+	show(w, http.StatusOK, Clock{h.cluster.Now()})
 }
 
 // ErrNotLoopback is returned by Listen for an address that others could reach.
