@@ -163,6 +163,9 @@ type inProcess struct {
 	cluster *simbroker.Cluster
 	// before, if set, is called before each request.
 	before func()
+	// impatient: a broker that stands still is not waited for, so that a sweep
+	// takes no time.
+	impatient bool
 
 	mu     sync.Mutex
 	counts map[string]int // requests by API
@@ -188,6 +191,9 @@ func (c *inProcess) Request(ctx context.Context, broker int32, req kmsg.Request)
 	}
 	c.counts[kmsg.NameForKey(req.Key())]++
 	c.mu.Unlock()
+	if c.impatient && c.cluster.State(kafka.BrokerID(broker)) == simbroker.Paused {
+		return nil, context.DeadlineExceeded
+	}
 	resp, err := c.cluster.RequestAs(ctx, "lso-exporter", kafka.BrokerID(broker), req)
 	if errors.Is(err, simbroker.ErrTimeout) {
 		err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)

@@ -20,7 +20,8 @@ type partition struct {
 	replicas  []int32
 	minInSync int
 	created   window
-	lossy     moment // from when on records may be lost: its offsets are not known
+	lossy     moment   // from when on records may be lost: its offsets are not known
+	risky     []window // appends that only the leader may have, until they are replicated
 
 	start steps // log start offset
 	end   steps // log end offset: one event an entry of the log
@@ -54,6 +55,23 @@ type written struct {
 	base int64
 	next int64
 	txn  *transaction // nil: plain, or not registered
+}
+
+// before says whether a batch of the transaction's id lies before its marker.
+// It is not known of a batch that the coordinator does not count, and that was
+// sent after the end was asked for and before it was seen complete (rule G4).
+func (w written) before(t *transaction) (before, known bool) {
+	if w.txn != nil && !t.byHand {
+		return w.txn.number <= t.number, true
+	}
+	sent, answered := momentOf(w.act.Sent), momentOf(w.act.Answered)
+	switch {
+	case answered < t.end.early || w.txn == nil && sent < t.end.early:
+		return true, true
+	case sent > t.end.late:
+		return false, true
+	}
+	return false, t.byHand && !t.answered
 }
 
 // closing is an end marker that a transaction leaves in one partition.
@@ -128,13 +146,11 @@ func (p *partition) closings(acts, known []written, markers map[string][]int64, 
 		}
 		c := closing{txn: t, id: t.id, hi: beyond, exact: -1}
 		for _, w := range byID[t.id] {
-			earlier := w.txn != nil && w.txn.number <= t.number
-			if w.txn == nil || t.byHand {
-				earlier = momentOf(w.act.Sent) < t.end.early
-			}
-			if earlier {
+			switch before, known := w.before(t); {
+			case !known:
+			case before:
 				c.lo = max(c.lo, w.next)
-			} else {
+			default:
 				c.hi = min(c.hi, w.base)
 			}
 		}
@@ -190,17 +206,20 @@ func layOut(known, unsure []written, closings []closing) []logEntry {
 		}
 	}
 	settleSingles(closings)
-	behind := 0
+	behind, placeable := 0, 0
 	for i := range closings {
 		c := &closings[i]
 		c.tail = c.exact < 0 && c.hi == beyond
 		if c.tail {
 			behind++
 		}
+		if c.tail || len(c.candidates) > 0 {
+			placeable++
+		}
 	}
 	room := behind
 	if len(unsure) == 0 {
-		room = min(behind, max(0, len(closings)-gaps))
+		room = min(behind, max(0, placeable-gaps))
 	}
 	for _, w := range unsure {
 		room += int(w.act.Records)
@@ -272,6 +291,12 @@ func (p *partition) stamp(f *fleet, log []logEntry, known, unsure []written, clo
 		}
 	}
 	order(replicated)
+	p.risky = nil
+	for i := range log {
+		if k := log[i].known; k < 0 || known[k].act.Acks != -1 {
+			p.risky = append(p.risky, window{appended[i].early, replicated[i].late})
+		}
+	}
 	p.end = steps{windows: appended, reverts: never}
 	p.high = steps{windows: replicated, reverts: never}
 	for i := range log {
@@ -279,6 +304,28 @@ func (p *partition) stamp(f *fleet, log []logEntry, known, unsure []written, clo
 		p.end.values = append(p.end.values, log[i].next)
 		p.high.values = append(p.high.values, log[i].next)
 	}
+}
+
+// mayLose is the first moment at which a leader that went away may have taken
+// records with it that no other replica had (rule F5); never if none did.
+func (p *partition) mayLose(f *fleet) moment {
+	if len(p.replicas) < 2 {
+		return never
+	}
+	first := never
+	for _, r := range p.replicas {
+		for _, o := range f.outages[r] {
+			if !holders(p.leaders, o.down.early, o.down.late)[r] {
+				continue
+			}
+			for _, w := range p.risky {
+				if w.early <= o.down.late && w.late > o.down.early {
+					first = min(first, o.down.early)
+				}
+			}
+		}
+	}
+	return first
 }
 
 // fillers are the windows of the entries that are no known batch. Within the
@@ -289,7 +336,7 @@ func (p *partition) fillers(log []logEntry, unsure []written, closings []closing
 	lastKnown = -1
 	within := map[int][]window{}
 	var behind []window
-	markersBehind := 0
+	markersBehind, certain := 0, true
 	for i := range closings {
 		c := &closings[i]
 		for _, g := range c.candidates {
@@ -298,6 +345,7 @@ func (p *partition) fillers(log []logEntry, unsure []written, closings []closing
 		if c.tail {
 			behind = append(behind, c.txn.end)
 			markersBehind++
+			certain = certain && !(c.txn.byHand && !c.txn.answered)
 		}
 	}
 	for i := range log {
@@ -312,7 +360,7 @@ func (p *partition) fillers(log []logEntry, unsure []written, closings []closing
 	}
 	slices.SortFunc(behind, func(a, b window) int { return cmp.Compare(a.early, b.early) })
 	room := len(log) - 1 - lastKnown
-	exact := room == markersBehind && len(unsure) == 0
+	exact := room == markersBehind && certain && len(unsure) == 0
 	late := make([]moment, 0, len(behind))
 	for _, w := range behind {
 		late = append(late, w.late)
@@ -363,8 +411,13 @@ func (p *partition) pin(acts []written, log []logEntry, known []written, closing
 	for _, c := range closings {
 		ends[c.id] = append(ends[c.id], c)
 	}
+	for _, list := range ends {
+		slices.SortStableFunc(list, func(a, b closing) int { return cmp.Compare(a.txn.end.early, b.txn.end.early) })
+	}
 	open := map[string]span{}
 	taken := map[string]int{}
+	// shut ends the open span of an id with the markers that lie before an
+	// offset. One that may not have been written may leave it to the next.
 	shut := func(id string, before int64) {
 		for taken[id] < len(ends[id]) && ends[id][taken[id]].lo < before {
 			c := ends[id][taken[id]]
@@ -373,15 +426,26 @@ func (p *partition) pin(acts []written, log []logEntry, known []written, closing
 			if !is {
 				continue
 			}
-			s.closed = closedWithin(c, log, tail)
-			p.spans = append(p.spans, s)
-			delete(open, id)
+			w := closedWithin(c, log, tail)
+			s.closed = window{min(s.closed.early, w.early), w.late}
+			open[id] = s
+			if c.txn.end.late != never || c.txn.answered {
+				p.spans = append(p.spans, s)
+				delete(open, id)
+			}
 		}
 	}
 	for i, w := range known {
 		id := w.act.TransactionalID
 		if id == "" {
 			continue
+		}
+		if w.txn == nil && len(ends[id]) > taken[id] {
+			if _, known := w.before(ends[id][taken[id]].txn); !known {
+				// It belongs to the open span, or begins one of its own.
+				p.wild = append(p.wild, window{momentOf(w.act.Sent), never})
+				continue
+			}
 		}
 		shut(id, w.next)
 		if _, is := open[id]; !is {

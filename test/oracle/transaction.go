@@ -1,5 +1,10 @@
 package oracle
 
+import (
+	"maps"
+	"slices"
+)
+
 // transaction is one transaction of a transactional id, as the record tells it.
 type transaction struct {
 	id         string
@@ -106,11 +111,32 @@ func (l *ledger) mark(a Act, key placeKey) {
 	})
 }
 
-// close settles what the record leaves open: a transaction that was not ended,
-// or whose end was not granted, may have been aborted once its timeout ran out
-// (rule G16).
+// close settles what the record leaves open: once its timeout had run out
+// before its end was asked for, the coordinator may have aborted it (rule G16).
 func (t *transaction) close() {
-	if !t.answered && t.timeout != never && t.begun != never {
-		t.end.early = min(t.end.early, t.begun+t.timeout)
+	if t.timeout != never && t.begun != never && t.begun+t.timeout < t.end.early {
+		t.end.early = t.begun + t.timeout
+	}
+}
+
+// failedOver adds the markers that a coordinator sends again when it takes over
+// a transaction that is not complete (rule G18): for each outage meanwhile one
+// more in each of its partitions, perhaps.
+func (l *ledger) failedOver(f *fleet) {
+	for _, t := range slices.Clone(l.all) {
+		if t.byHand || t.end.early == never {
+			continue
+		}
+		for _, b := range f.brokers {
+			for _, o := range f.outages[b] {
+				if o.down.early > t.end.late || o.up.late.add(f.timing.Settle) < t.end.early {
+					continue
+				}
+				l.all = append(l.all, &transaction{
+					id: t.id, number: t.number, byHand: true, partitions: maps.Clone(t.partitions),
+					begun: never, timeout: never, ended: true, end: window{max(o.down.early, t.end.early), never}, committed: t.committed,
+				})
+			}
+		}
 	}
 }

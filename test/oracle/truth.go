@@ -225,6 +225,7 @@ func (l *learner) finish() error {
 	for _, t := range l.ledger.cur {
 		t.close()
 	}
+	l.ledger.failedOver(l.fleet)
 	for _, log := range l.commits {
 		log.settle()
 	}
@@ -264,7 +265,11 @@ func (l *learner) finishPartition(p *partition) error {
 		slices.Sort(offsets)
 		l.markers[key][id] = offsets
 	}
-	return p.rebuild(l.fleet, l.written[key], l.markers[key], txns)
+	if err := p.rebuild(l.fleet, l.written[key], l.markers[key], txns); err != nil {
+		return err
+	}
+	p.lossy = min(p.lossy, p.mayLose(l.fleet))
+	return nil
 }
 
 // settleStart puts the log starts in order: one that is no higher than one

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/test/oracle"
 )
 
@@ -145,7 +146,77 @@ func (x exchange) deleteRecords(resp *kmsg.DeleteRecordsResponse) {
 		for _, p := range t.Partitions {
 			if p.ErrorCode == 0 {
 				x.record(oracle.Act{Kind: oracle.DeleteRecords, Topic: t.Topic, Partition: p.Partition, Offset: p.LowWatermark})
+				x.starts[topicPartition{t.Topic, p.Partition}] = start{p.LowWatermark, x.answered}
 			}
+		}
+	}
+}
+
+// sawStart records the sight of a log start that nobody's DeleteRecords made:
+// retention moved it since the sight before.
+func (x exchange) sawStart(at topicPartition, offset int64) {
+	before, known := x.starts[at]
+	if offset > before.offset && !kafka.IsInternal(at.topic) {
+		since := x.sent
+		for i := len(x.acts) - 1; i >= 0; i-- {
+			if a := &x.acts[i]; a.Kind == oracle.CreateTopic && a.Topic == at.topic {
+				since = a.Sent
+				break
+			}
+		}
+		if known {
+			since = before.seen
+		}
+		x.acts = append(x.acts, oracle.Act{Kind: oracle.DeleteRecords, Sent: since, Answered: x.answered,
+			Topic: at.topic, Partition: at.partition, Offset: offset})
+	}
+	if offset >= before.offset {
+		x.starts[at] = start{offset, x.sent}
+	}
+}
+
+func (x exchange) listOffsets(req *kmsg.ListOffsetsRequest, resp *kmsg.ListOffsetsResponse) {
+	if resp == nil {
+		return
+	}
+	const earliest = -2
+	asked := map[topicPartition]bool{}
+	for _, t := range req.Topics {
+		for _, p := range t.Partitions {
+			asked[topicPartition{t.Topic, p.Partition}] = p.Timestamp == earliest
+		}
+	}
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			if at := (topicPartition{t.Topic, p.Partition}); p.ErrorCode == 0 && asked[at] {
+				x.sawStart(at, p.Offset)
+			}
+		}
+	}
+}
+
+func (x exchange) fetch(resp *kmsg.FetchResponse) {
+	if resp == nil {
+		return
+	}
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			if p.ErrorCode == 0 {
+				x.sawStart(topicPartition{x.topic(t.Topic, t.TopicID), p.Partition}, p.LogStartOffset)
+			}
+		}
+	}
+}
+
+// electLeaders records that an unclean election may lose records (rule F6).
+func (x exchange) electLeaders(req *kmsg.ElectLeadersRequest) {
+	const unclean = 1
+	if req.ElectionType != unclean {
+		return
+	}
+	for _, t := range req.Topics {
+		for _, p := range t.Partitions {
+			x.record(oracle.Act{Kind: oracle.LoseRecords, Topic: t.Topic, Partition: p})
 		}
 	}
 }

@@ -51,8 +51,9 @@ func (x exchange) produce(req *kmsg.ProduceRequest, resp *kmsg.ProduceResponse) 
 func (x exchange) batch(req *kmsg.ProduceRequest, at topicPartition, h header, answer kmsg.ProduceResponseTopicPartition, answered bool) {
 	act := oracle.Act{Kind: oracle.Append, Topic: at.topic, Partition: at.partition, Offset: -1, Records: h.records, Acks: req.Acks}
 	if h.transactional {
+		t := x.transaction(h.producer)
 		act.TransactionalID = ProducerKey(h.producer)
-		act.Unregistered = req.Version < implicitRegistration && !x.transaction(h.producer).registered[at]
+		act.Unregistered = req.Version < implicitRegistration && (t.ended || !t.registered[at])
 	}
 	certain := false
 	switch {
@@ -164,6 +165,16 @@ func (x exchange) endTxn(req *kmsg.EndTxnRequest, resp *kmsg.EndTxnResponse) {
 
 func (x exchange) writeMarkers(req *kmsg.WriteTxnMarkersRequest, resp *kmsg.WriteTxnMarkersResponse) {
 	if resp == nil {
+		for _, m := range req.Markers {
+			for _, t := range m.Topics {
+				for _, p := range t.Partitions {
+					if !kafka.IsInternal(t.Topic) {
+						x.record(oracle.Act{Kind: oracle.WriteMarker, TransactionalID: ProducerKey(m.ProducerID),
+							Topic: t.Topic, Partition: p, Committed: m.Committed})
+					}
+				}
+			}
+		}
 		return
 	}
 	commit := map[int64]bool{}

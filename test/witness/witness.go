@@ -26,17 +26,24 @@ type Witness struct {
 	mu   sync.Mutex
 	acts []oracle.Act
 
-	names     map[[16]byte]string     // topic ids
-	unplaced  map[string][]oracle.Act // topics whose replicas no answer has told yet
-	producers map[string]int64        // transactional id → its producer id
-	open      map[int64]*transaction  // by producer id
-	batches   map[batchKey]int        // idempotent batches → index of their act
-	partCount map[string]int          // partitions that a topic's record has
+	names     map[[16]byte]string      // topic ids
+	unplaced  map[string][]oracle.Act  // topics whose replicas no answer has told yet
+	producers map[string]int64         // transactional id → its producer id
+	open      map[int64]*transaction   // by producer id
+	batches   map[batchKey]int         // idempotent batches → index of their act
+	partCount map[string]int           // partitions that a topic's record has
+	starts    map[topicPartition]start // log starts as last seen
 }
 
 type topicPartition struct {
 	topic     string
 	partition int32
+}
+
+// start is a log start offset and when it was seen.
+type start struct {
+	offset int64
+	seen   time.Time
 }
 
 // transaction is what is known of a producer's current transaction.
@@ -57,7 +64,7 @@ type batchKey struct {
 func New(brokers []int32, timing oracle.Timing, since time.Time) *Witness {
 	w := &Witness{
 		names: map[[16]byte]string{}, unplaced: map[string][]oracle.Act{}, producers: map[string]int64{},
-		open: map[int64]*transaction{}, batches: map[batchKey]int{}, partCount: map[string]int{},
+		open: map[int64]*transaction{}, batches: map[batchKey]int{}, partCount: map[string]int{}, starts: map[topicPartition]start{},
 	}
 	w.Add(oracle.Act{Kind: oracle.Cluster, Sent: since, Answered: since, Brokers: brokers, Timing: &timing})
 	return w
@@ -101,6 +108,12 @@ func (w *Witness) Exchange(sent, answered time.Time, req kmsg.Request, resp kmsg
 		x.metadata(as[*kmsg.MetadataResponse](resp))
 	case *kmsg.DeleteRecordsRequest:
 		x.deleteRecords(as[*kmsg.DeleteRecordsResponse](resp))
+	case *kmsg.ListOffsetsRequest:
+		x.listOffsets(req, as[*kmsg.ListOffsetsResponse](resp))
+	case *kmsg.FetchRequest:
+		x.fetch(as[*kmsg.FetchResponse](resp))
+	case *kmsg.ElectLeadersRequest:
+		x.electLeaders(req)
 	case *kmsg.ProduceRequest:
 		x.produce(req, as[*kmsg.ProduceResponse](resp))
 	case *kmsg.InitProducerIDRequest:
@@ -176,11 +189,13 @@ func headerOf(batch []byte) (header, bool) {
 		return header{}, false
 	}
 	be := binary.BigEndian
-	return header{
-		records:       int64(int32(be.Uint32(batch[lastDelta:]))) + 1,
-		transactional: be.Uint16(batch[attributes:])&0x10 != 0,
-		producer:      int64(be.Uint64(batch[producer:])),
-		epoch:         int16(be.Uint16(batch[epoch:])),
-		sequence:      int32(be.Uint32(batch[sequence:])),
-	}, true
+	h := header{
+		records:  int64(int32(be.Uint32(batch[lastDelta:]))) + 1,
+		producer: int64(be.Uint64(batch[producer:])),
+		epoch:    int16(be.Uint16(batch[epoch:])),
+		sequence: int32(be.Uint32(batch[sequence:])),
+	}
+	// Without a producer id a batch opens no transaction, whatever it says (rule A5).
+	h.transactional = h.producer >= 0 && be.Uint16(batch[attributes:])&0x10 != 0
+	return h, true
 }
