@@ -12,18 +12,28 @@ import (
 	"github.com/lso-exporter/lso-exporter/config"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/control"
+	"github.com/lso-exporter/lso-exporter/simbroker/sasl"
 )
 
 // simCommand adds the simulated cluster without an exporter, for other clients.
 func simCommand(app *kingpin.Application, p *program) {
 	command := app.Command("sim", "Run a simulated Kafka cluster until told to stop; its first line of output are its bootstrap addresses.")
 	flags := addClusterFlags(command)
-	controlAddress := command.Flag("control.listen-address", "Address of the control surface (POST /brokers/ID/pause|resume|kill|start|stop); loopback only. Empty for none.").
+	controlAddress := command.Flag("control.listen-address", "Address of the control surface (brokers, faults, clock, state; see docs/simulator.md); loopback only. Empty for none.").
 		PlaceHolder("HOST:PORT").String()
+	users := command.Flag("add-scram", "A SCRAM user, as kafka-storage.sh takes it. May be repeated.").
+		PlaceHolder("MECHANISM=[name=NAME,password=PASSWORD]").Strings()
 	command.Action(func(*kingpin.ParseContext) error {
 		s, err := flags.settings(nil)
 		if err != nil {
 			return err
+		}
+		for _, text := range *users {
+			user, err := sasl.ParseNewUser(text)
+			if err != nil {
+				return &mistake{fmt.Errorf("--add-scram: %w", err)}
+			}
+			s.cluster.Users = append(s.cluster.Users, user)
 		}
 		return failed(p.sim(s, *controlAddress))
 	})
@@ -46,6 +56,9 @@ func (p *program) sim(s clusterSettings, controlAddress string) error {
 		return err
 	}
 	fmt.Fprintln(p.stdout, strings.Join(cluster.Bootstrap(), ","))
+	for _, listener := range cluster.Listeners()[1:] {
+		fmt.Fprintf(p.stdout, "listener %s on %s\n", listener, strings.Join(cluster.BootstrapOf(listener), ","))
+	}
 	if surface != nil {
 		fmt.Fprintf(p.stdout, "control surface on http://%s\n", surface.Addr())
 		server := &http.Server{Handler: control.Handler(cluster)}
