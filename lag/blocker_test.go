@@ -460,6 +460,31 @@ func TestBlockerMemoryFollowsTheTopic(t *testing.T) {
 	}
 }
 
+// What held a partition is forgotten once it has let go, also if nobody looked.
+func TestBlockersAreForgotten(t *testing.T) {
+	held := lookedUp{lso: 3, hwm: 7, producers: []Producer{open(1, 0, 3, none)}, found: []Transaction{transaction("x", 1, Empty, none, 60)}}
+	for _, c := range []struct {
+		reason string
+		then   lookedUp
+		kept   bool
+	}{
+		{"it is not below", lookedUp{at: 10, lso: 9, hwm: 9, not: true}, false},
+		{"it has moved", lookedUp{at: 10, lso: 5, hwm: 9, not: true}, false},
+		{"it has moved, to the log start", lookedUp{at: 10, start: 5, lso: 5, hwm: 9, not: true}, true},
+		{"it stands", lookedUp{at: 10, lso: 3, hwm: 9, not: true}, true},
+		{"it was not read", lookedUp{at: 10, unread: true}, true},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			tracker := NewTracker(10 * time.Second)
+			tracker.Observe(held.sample())
+			tracker.Observe(c.then.sample())
+			if kept := tracker.topics["t"].partitions[0].blocker != nil; kept != c.kept {
+				t.Errorf("remembered: %t, want %t", kept, c.kept)
+			}
+		})
+	}
+}
+
 // F01: one partition of many, and F22: an internal one like any other.
 func TestOnlyTheHeldPartitionHasABlocker(t *testing.T) {
 	var partitions []Partition
