@@ -108,7 +108,11 @@ func (p *program) play(ctx context.Context, s *scenario.Scenario, cluster *simbr
 		return err
 	}
 	defer network.Close()
-	result, err := s.Run(ctx, network, scenario.Options{
+	var stage scenario.Cluster = network
+	if listeners := cluster.Listeners(); len(listeners) > 1 {
+		stage = network.Secured(byID(cluster, listeners[1]))
+	}
+	result, err := s.Run(ctx, stage, scenario.Options{
 		Given: given,
 		Observe: func(r scenario.StepResult) {
 			fmt.Fprintln(p.stdout, r)
@@ -120,7 +124,17 @@ func (p *program) play(ctx context.Context, s *scenario.Scenario, cluster *simbr
 	return result.Err()
 }
 
-// faults lets a scenario pause, kill and start the brokers of the cluster.
+// byID are the addresses of one listener.
+func byID(cluster *simbroker.Cluster, listener string) map[int32]string {
+	addresses := map[int32]string{}
+	for i, address := range cluster.BootstrapOf(listener) {
+		addresses[int32(cluster.Brokers()[i])] = address
+	}
+	return addresses
+}
+
+// faults lets a scenario pause, kill and start the brokers of the cluster, and
+// disturb it.
 type faults struct{ cluster *simbroker.Cluster }
 
 func (f faults) Pause(_ context.Context, id int32) error { return f.cluster.Pause(kafka.BrokerID(id)) }
@@ -130,3 +144,12 @@ func (f faults) Resume(_ context.Context, id int32) error {
 func (f faults) Kill(_ context.Context, id int32) error  { return f.cluster.Kill(kafka.BrokerID(id)) }
 func (f faults) Stop(_ context.Context, id int32) error  { return f.cluster.Stop(kafka.BrokerID(id)) }
 func (f faults) Start(_ context.Context, id int32) error { return f.cluster.Start(kafka.BrokerID(id)) }
+
+func (f faults) Inject(_ context.Context, document []byte) (withdraw func(context.Context) error, err error) {
+	fault, err := simbroker.ParseFault(document)
+	if err != nil {
+		return nil, err
+	}
+	id := f.cluster.Inject(fault)
+	return func(context.Context) error { return f.cluster.Withdraw(id) }, nil
+}

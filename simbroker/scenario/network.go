@@ -26,8 +26,8 @@ type Network struct {
 }
 
 type connKey struct {
-	broker int32
-	client string
+	broker       int32
+	user, client string
 }
 
 // ErrNoFaults is returned by the faults of a Network that was given none.
@@ -101,29 +101,39 @@ const answerWithin = 10 * time.Second
 // Request implements Cluster. A connection that the broker had closed
 // beforehand is replaced; after an error it is not used again.
 func (n *Network) Request(ctx context.Context, broker int32, client string, req kmsg.Request) (kmsg.Response, error) {
-	address, known := n.addresses[broker]
-	if !known {
-		return nil, fmt.Errorf("no broker %d", broker)
+	return n.request(ctx, n.addresses[broker], connKey{broker: broker, client: client}, req)
+}
+
+// request sends one request over the connection of a key, which is to lead to an
+// address.
+func (n *Network) request(ctx context.Context, address string, key connKey, req kmsg.Request) (kmsg.Response, error) {
+	if address == "" {
+		return nil, fmt.Errorf("no broker %d", key.broker)
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	key := connKey{broker, client}
 	c := n.conns[key]
 	if c == nil || c.stale() {
 		var err error
-		if c, err = dial(ctx, address); err != nil {
+		if c, err = dial(ctx, address); err == nil && key.user != "" {
+			err = c.logIn(ctx, key.user)
+		}
+		if err != nil {
 			delete(n.conns, key)
 			return nil, err
 		}
 		n.conns[key] = c
 	}
-	resp, err := c.roundTrip(ctx, client, req)
+	resp, err := c.roundTrip(ctx, key.client, req)
 	if err != nil {
 		c.Close()
 		delete(n.conns, key)
 	}
 	return resp, err
 }
+
+// processes is what controls the brokers' processes.
+func (n *Network) processes() Faults { return n.Faults }
 
 // conn is a connection that carries one request at a time.
 type conn struct {

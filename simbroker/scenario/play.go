@@ -26,8 +26,12 @@ type Play struct {
 	logs     map[string]keeper // G1-log, X1-log
 	within   time.Duration
 
-	silent  map[int32]string // brokers that were paused ("paused") or ended ("down")
-	altered map[string]bool  // dynamic properties of all brokers to reset
+	user string // as whom requests are made, "" for one who may do everything
+
+	silent   map[int32]string              // brokers that were paused ("paused") or ended ("down")
+	altered  map[string]bool               // dynamic properties of all brokers to reset
+	created  []string                      // symbols of users to delete
+	injected []func(context.Context) error // F1, F2, …: what withdraws them; nil once it has
 }
 
 // keeper is the partition of an internal topic that keeps a group or id, with
@@ -65,6 +69,12 @@ func (p *Play) checkRequirements() error {
 		if !p.meets(r) {
 			return fmt.Errorf("%w: %v", ErrNotOffered, r)
 		}
+	}
+	if _, ok := p.cluster.(Users); !ok && len(p.scenario.users()) > 0 {
+		return fmt.Errorf("%w: users", ErrNotOffered)
+	}
+	if _, ok := injector(p.cluster); !ok && p.scenario.injects() {
+		return fmt.Errorf("%w: faults", ErrNotOffered)
 	}
 	return nil
 }
@@ -139,7 +149,13 @@ func (p *Play) ask(ctx context.Context, broker int32, req kmsg.Request) (kmsg.Re
 
 func (p *Play) askAs(ctx context.Context, broker int32, client string, req kmsg.Request) (kmsg.Response, error) {
 	begin := p.cluster.Now()
-	resp, err := p.cluster.Request(ctx, broker, client, req)
+	var resp kmsg.Response
+	var err error
+	if p.user == "" {
+		resp, err = p.cluster.Request(ctx, broker, client, req)
+	} else {
+		resp, err = p.cluster.(Users).RequestAs(ctx, broker, p.user, client, req)
+	}
 	if p.opts.Trace != nil {
 		p.opts.Trace(Exchange{Begin: begin, End: p.cluster.Now(), Broker: broker, Request: req, Response: resp, Err: err})
 	}
@@ -147,6 +163,14 @@ func (p *Play) askAs(ctx context.Context, broker int32, client string, req kmsg.
 		return nil, fmt.Errorf("%w: %s to broker %d: %w", ErrNoAnswer, kmsg.NameForKey(req.Key()), broker, err)
 	}
 	return resp, nil
+}
+
+// lookUp is ask by one who may do everything, whoever gives the command.
+func (p *Play) lookUp(ctx context.Context, broker int32, req kmsg.Request) (kmsg.Response, error) {
+	user := p.user
+	p.user = ""
+	defer func() { p.user = user }()
+	return p.ask(ctx, broker, req)
 }
 
 // broker is the node id of a letter.

@@ -36,6 +36,9 @@ func (p *Play) prepare(ctx context.Context) error {
 	if err := p.createTopics(ctx); err != nil {
 		return err
 	}
+	if err := p.createUsers(ctx); err != nil {
+		return err
+	}
 	for _, symbol := range p.scenario.keepers() {
 		if _, err := p.name(ctx, symbol); err != nil {
 			return err
@@ -46,7 +49,7 @@ func (p *Play) prepare(ctx context.Context) error {
 
 // restore undoes what the scenario did to brokers and their configuration.
 func (p *Play) restore(ctx context.Context) error {
-	var errs []error
+	errs := p.healAll(ctx)
 	disturbed := len(p.silent) > 0
 	for _, broker := range slices.Sorted(maps.Keys(p.silent)) {
 		if p.silent[broker] == paused {
@@ -66,6 +69,7 @@ func (p *Play) restore(ctx context.Context) error {
 	if disturbed {
 		errs = append(errs, p.awaitBrokers(ctx))
 	}
+	errs = append(errs, p.deleteUsers(ctx))
 	return errors.Join(errs...)
 }
 
@@ -120,7 +124,7 @@ func (p *Play) metadata(ctx context.Context, broker int32, topics ...string) (*k
 		t.Topic = kmsg.StringPtr(topic)
 		req.Topics = append(req.Topics, t)
 	}
-	resp, err := p.ask(ctx, broker, req)
+	resp, err := p.lookUp(ctx, broker, req)
 	if err != nil {
 		return nil, err
 	}
@@ -296,9 +300,18 @@ func (p *Play) keeperOf(ctx context.Context, symbol, name string) (log keeper, f
 	return log, lsoCode == 0 && (symbol[0] != 'G' || lso == log.base), err
 }
 
-// findCoordinator asks who coordinates a transactional id or group, which makes
-// the cluster create its internal topic.
+// findCoordinator finds out who coordinates a transactional id or group, whoever
+// gives the command.
 func (p *Play) findCoordinator(ctx context.Context, symbol, name string) (broker int32, code int16, err error) {
+	user := p.user
+	p.user = ""
+	defer func() { p.user = user }()
+	return p.askCoordinator(ctx, symbol, name)
+}
+
+// askCoordinator asks who coordinates a transactional id or group, which makes
+// the cluster create its internal topic.
+func (p *Play) askCoordinator(ctx context.Context, symbol, name string) (broker int32, code int16, err error) {
 	from, err := p.anyBroker()
 	if err != nil {
 		return -1, 0, err

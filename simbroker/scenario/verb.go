@@ -26,7 +26,7 @@ type Verb struct {
 // Verbs lists the commands of this package in the order of the documentation.
 func Verbs() []Verb {
 	return slices.Concat(produceVerbs(), transactionVerbs(), markerVerbs(), partitionVerbs(),
-		fetchVerbs(), groupVerbs(), adminVerbs(), faultVerbs())
+		fetchVerbs(), groupVerbs(), lookupVerbs(), adminVerbs(), aclVerbs(), faultVerbs(), injectVerbs())
 }
 
 func verbTable(extra []Verb) map[string]Verb {
@@ -54,6 +54,8 @@ var (
 func compile(words []string, verbs map[string]Verb) (Action, error) {
 	first := words[0]
 	switch {
+	case first == asUser:
+		return compileAs(words, verbs)
 	case batchWord.MatchString(first):
 		return verbs[batchVerb].Parse(words)
 	case partitionWord.MatchString(first):

@@ -32,6 +32,20 @@ type Config struct {
 	// Features are levels of features to format with, such as
 	// transaction.version=1; others get the version's default.
 	Features map[string]string
+	// Secured gives each broker a further listener, on which users log in, and
+	// switches Kafka's authorizer on: who comes by the first listener, as the
+	// brokers do themselves, may do everything.
+	Secured *Security
+}
+
+// Security are the users of a cluster to begin with. All may log in by SCRAM
+// once they have a credential (AlterUserScramCredentials).
+type Security struct {
+	// Plain are the users of PLAIN with their passwords.
+	Plain map[string]string
+	// Scram are users that the storage is formatted with, as kafka-storage.sh
+	// takes them after --add-scram.
+	Scram []string
 }
 
 // Cluster is a running Kafka.
@@ -84,7 +98,7 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	if c.guard, err = watch(c.dir); err != nil {
 		return err
 	}
-	ports, err := freePorts(c.config.Brokers + 1)
+	ports, err := freePorts(2 * (c.config.Brokers + 1))
 	if err != nil {
 		return err
 	}
@@ -96,9 +110,12 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	if err := os.WriteFile(c.logging(), []byte(logging), 0o644); err != nil {
 		return err
 	}
-	for id, port := range ports {
-		n := &node{id: id, address: net.JoinHostPort(loopback, strconv.Itoa(port)), dir: filepath.Join(c.dir, strconv.Itoa(id)), cluster: c}
-		c.nodes = append(c.nodes, n)
+	at := func(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
+	for id := range c.config.Brokers + 1 {
+		c.nodes = append(c.nodes, &node{
+			id: id, address: at(ports[2*id]), userAddress: at(ports[2*id+1]),
+			dir: filepath.Join(c.dir, strconv.Itoa(id)), cluster: c,
+		})
 	}
 	return c.each(c.nodes, func(n *node) error { return n.format(ctx) })
 }
@@ -130,6 +147,19 @@ func (c *Cluster) Bootstrap() []string {
 	var addresses []string
 	for _, n := range c.nodes[controllerID+1:] {
 		addresses = append(addresses, n.address)
+	}
+	return addresses
+}
+
+// UserListeners are the addresses, host:port by id, at which users log in; nil if
+// the cluster is not Secured.
+func (c *Cluster) UserListeners() map[int32]string {
+	if c.config.Secured == nil {
+		return nil
+	}
+	addresses := map[int32]string{}
+	for _, n := range c.nodes[controllerID+1:] {
+		addresses[int32(n.id)] = n.userAddress
 	}
 	return addresses
 }
@@ -270,12 +300,35 @@ func (c *Cluster) properties(n *node) []string {
 		all["process.roles"], all["listeners"] = "broker", "PLAINTEXT://"+n.address
 		all["inter.broker.listener.name"] = "PLAINTEXT"
 	}
+	if c.config.Secured != nil {
+		c.secure(n, all)
+	}
 	maps.Copy(all, c.config.Properties)
 	lines := make([]string, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		lines = append(lines, name+"="+all[name])
 	}
 	return lines
+}
+
+// secure adds what makes a cluster Secured.
+func (c *Cluster) secure(n *node, all map[string]string) {
+	all["authorizer.class.name"] = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+	all["super.users"] = "User:ANONYMOUS"
+	if n.id == controllerID {
+		return
+	}
+	all["listeners"] += ",SASL://" + n.userAddress
+	all["listener.security.protocol.map"] += ",SASL:SASL_PLAINTEXT"
+	all["sasl.enabled.mechanisms"] = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
+	plain := "org.apache.kafka.common.security.plain.PlainLoginModule required"
+	for _, user := range slices.Sorted(maps.Keys(c.config.Secured.Plain)) {
+		plain += fmt.Sprintf(" user_%s=%q", user, c.config.Secured.Plain[user])
+	}
+	all["listener.name.sasl.plain.sasl.jaas.config"] = plain + ";"
+	for _, mechanism := range []string{"scram-sha-256", "scram-sha-512"} {
+		all["listener.name.sasl."+mechanism+".sasl.jaas.config"] = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+	}
 }
 
 func (c *Cluster) logging() string { return filepath.Join(c.dir, "log4j2.properties") }

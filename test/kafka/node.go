@@ -13,10 +13,11 @@ import (
 
 // node is one process of a cluster, or the place for one.
 type node struct {
-	id      int
-	address string
-	dir     string
-	cluster *Cluster
+	id          int
+	address     string
+	userAddress string // of the listener on which users log in
+	dir         string
+	cluster     *Cluster
 
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the process is gone
@@ -49,6 +50,11 @@ func (n *node) format(ctx context.Context) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.cluster.config.Features)) {
 		args = append(args, "--feature", name+"="+n.cluster.config.Features[name])
+	}
+	if c := n.cluster.config.Secured; c != nil {
+		for _, user := range c.Scram {
+			args = append(args, "--add-scram", user)
+		}
 	}
 	if out, err := n.java(ctx, nil, "kafka.tools.StorageTool", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("format node %d: %w: %s", n.id, err, tail(out))

@@ -19,7 +19,11 @@ type InProcess struct {
 	Faults
 }
 
-var _ scenario.Cluster = InProcess{}
+var (
+	_ scenario.Cluster  = InProcess{}
+	_ scenario.Users    = InProcess{}
+	_ scenario.Injector = Faults{}
+)
 
 // New returns the cluster for scenarios to play on in process.
 func New(cluster *simbroker.Cluster) InProcess { return InProcess{Faults{cluster}} }
@@ -27,6 +31,20 @@ func New(cluster *simbroker.Cluster) InProcess { return InProcess{Faults{cluster
 // Dial returns the cluster for scenarios to play on over TCP. It must listen.
 func Dial(ctx context.Context, cluster *simbroker.Cluster) (*scenario.Network, error) {
 	return scenario.Dial(ctx, cluster.Bootstrap(), Faults{cluster})
+}
+
+// DialSecured is Dial of a cluster with a further listener, on which users log
+// in.
+func DialSecured(ctx context.Context, cluster *simbroker.Cluster, listener string) (*scenario.Secured, error) {
+	network, err := Dial(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	addresses := map[int32]string{}
+	for i, address := range cluster.BootstrapOf(listener) {
+		addresses[int32(cluster.Brokers()[i])] = address
+	}
+	return network.Secured(addresses), nil
 }
 
 // Brokers implements scenario.Cluster.
@@ -41,6 +59,11 @@ func (c InProcess) Brokers() []int32 {
 // Request implements scenario.Cluster.
 func (c InProcess) Request(ctx context.Context, broker int32, clientID string, req kmsg.Request) (kmsg.Response, error) {
 	return c.cluster.RequestAs(ctx, clientID, kafka.BrokerID(broker), req)
+}
+
+// RequestAs implements scenario.Users, without a login.
+func (c InProcess) RequestAs(ctx context.Context, broker int32, user, clientID string, req kmsg.Request) (kmsg.Response, error) {
+	return c.cluster.RequestBy(ctx, simbroker.Client{ID: clientID, User: user}, kafka.BrokerID(broker), req)
 }
 
 // Now implements scenario.Cluster.
@@ -80,4 +103,14 @@ func (f Faults) Stop(_ context.Context, broker int32) error {
 // Start implements scenario.Faults.
 func (f Faults) Start(_ context.Context, broker int32) error {
 	return f.cluster.Start(kafka.BrokerID(broker))
+}
+
+// Inject implements scenario.Injector.
+func (f Faults) Inject(_ context.Context, document []byte) (withdraw func(context.Context) error, err error) {
+	fault, err := simbroker.ParseFault(document)
+	if err != nil {
+		return nil, err
+	}
+	id := f.cluster.Inject(fault)
+	return func(context.Context) error { return f.cluster.Withdraw(id) }, nil
 }

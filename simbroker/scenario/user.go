@@ -1,0 +1,153 @@
+package scenario
+
+import (
+	"context"
+	"crypto/pbkdf2"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Users is a Cluster on which requests can be made as a user. All other requests
+// are those of a user who may do everything.
+type Users interface {
+	// RequestAs is Request as a user, who has a SCRAM-SHA-256 credential with
+	// Password.
+	RequestAs(ctx context.Context, broker int32, user, clientID string, req kmsg.Request) (kmsg.Response, error)
+}
+
+// Password is the password of a scenario's user.
+func Password(user string) string { return "password-of-" + user }
+
+var (
+	userSymbol = regexp.MustCompile(`^U\d+$`)
+	userWord   = regexp.MustCompile(`\bU\d+\b`)
+)
+
+// asUser is the word before a user's command.
+const asUser = "as"
+
+// users lists the users that the text names.
+func (s *Scenario) users() []string {
+	var symbols []string
+	for _, step := range s.Steps {
+		symbols = append(symbols, userWord.FindAllString(step.Command, -1)...)
+	}
+	slices.Sort(symbols)
+	return slices.Compact(symbols)
+}
+
+// compileAs understands a command that a user gives: as U1 COMMAND. Looking up
+// leaders and coordinators is not part of it.
+func compileAs(words []string, verbs map[string]Verb) (Action, error) {
+	if len(words) < 3 || !userSymbol.MatchString(words[1]) {
+		return nil, fmt.Errorf("as wants a user, U1, and a command")
+	}
+	action, err := compile(words[2:], verbs)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, p *Play) (string, error) {
+		p.user = p.userName(words[1])
+		defer func() { p.user = "" }()
+		return action(ctx, p)
+	}, nil
+}
+
+// userName is the real name of U1.
+func (p *Play) userName(symbol string) string {
+	return p.opts.Namespace + p.scenario.Name + "-" + strings.ToLower(symbol)
+}
+
+// scramSHA256 is the mechanism's number, scramIterations what Kafka asks for at
+// least.
+const (
+	scramSHA256     = 1
+	scramIterations = 4096
+)
+
+// createUsers gives the text's users their credentials, and waits until they can
+// log in at every broker.
+func (p *Play) createUsers(ctx context.Context) error {
+	symbols := p.scenario.users()
+	if len(symbols) == 0 {
+		return nil
+	}
+	req := kmsg.NewPtrAlterUserSCRAMCredentialsRequest()
+	for _, symbol := range symbols {
+		user := p.userName(symbol)
+		u := kmsg.NewAlterUserSCRAMCredentialsRequestUpsertion()
+		u.Name, u.Mechanism, u.Iterations, u.Salt = user, scramSHA256, scramIterations, []byte("salt of "+user)
+		var err error
+		if u.SaltedPassword, err = pbkdf2.Key(sha256.New, Password(user), u.Salt, scramIterations, sha256.Size); err != nil {
+			return err
+		}
+		req.Upsertions = append(req.Upsertions, u)
+	}
+	if err := p.alterCredentials(ctx, req); err != nil {
+		return err
+	}
+	p.created = symbols
+	for _, symbol := range symbols {
+		for _, broker := range p.brokers {
+			err := p.until(ctx, fmt.Sprintf("wait for %s to log in at broker %d", symbol, broker), func() (bool, error) {
+				req := kmsg.NewPtrApiVersionsRequest()
+				req.Version, req.ClientSoftwareName, req.ClientSoftwareVersion = 3, clientID, "1"
+				_, err := p.cluster.(Users).RequestAs(ctx, broker, p.userName(symbol), clientID, req)
+				return err == nil, nil // a credential that is not there yet
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Play) alterCredentials(ctx context.Context, req *kmsg.AlterUserSCRAMCredentialsRequest) error {
+	broker, err := p.anyBroker()
+	if err != nil {
+		return err
+	}
+	resp, err := p.ask(ctx, broker, req)
+	if err != nil {
+		return err
+	}
+	for _, r := range resp.(*kmsg.AlterUserSCRAMCredentialsResponse).Results {
+		if err := kerr.ErrorForCode(r.ErrorCode); err != nil {
+			return fmt.Errorf("credential of %s: %w", r.User, err)
+		}
+	}
+	return nil
+}
+
+// deleteUsers takes the users' rights and credentials away.
+func (p *Play) deleteUsers(ctx context.Context) error {
+	if len(p.created) == 0 {
+		return nil
+	}
+	remove, broker, err := kmsg.NewPtrAlterUserSCRAMCredentialsRequest(), int32(0), error(nil)
+	acls := kmsg.NewPtrDeleteACLsRequest()
+	acls.Version = p.version(acls.Key(), -1)
+	for _, symbol := range p.created {
+		d := kmsg.NewAlterUserSCRAMCredentialsRequestDeletion()
+		d.Name, d.Mechanism = p.userName(symbol), scramSHA256
+		remove.Deletions = append(remove.Deletions, d)
+		f := kmsg.NewDeleteACLsRequestFilter()
+		f.ResourceType, f.ResourcePatternType = kmsg.ACLResourceTypeAny, kmsg.ACLResourcePatternTypeAny
+		f.Principal = kmsg.StringPtr("User:" + p.userName(symbol))
+		f.Operation, f.PermissionType = kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
+		acls.Filters = append(acls.Filters, f)
+	}
+	p.created = nil
+	if broker, err = p.anyBroker(); err == nil {
+		_, err = p.ask(ctx, broker, acls)
+	}
+	return errors.Join(err, p.alterCredentials(ctx, remove))
+}
