@@ -128,6 +128,9 @@ func (l *layout) add(t *kmsg.MetadataResponseTopic) {
 	if n := len(l.topics); topic.name == "" || !l.wants(topic.name) || n > 0 && l.topics[n-1].name == topic.name {
 		return
 	}
+	if t.ErrorCode != 0 {
+		t.Partitions = nil // there should be none, and they would be of no use
+	}
 	slices.SortFunc(t.Partitions, func(a, b kmsg.MetadataResponseTopicPartition) int { return int(a.Partition) - int(b.Partition) })
 	for i := range t.Partitions {
 		p := partitionOf(&t.Partitions[i])
