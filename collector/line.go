@@ -66,21 +66,8 @@ func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKi
 		l.fail(errOver)
 		return answered{}, l.failure
 	}
-	limited, cancel := context.WithTimeout(ctx, o.BrokerTimeout)
-	defer cancel()
-
-	newest(req)
-	sent := o.Now()
-	resp, err := l.sweep.client.Request(limited, l.id, req)
-	window := &lag.Window{Sent: sent, Answered: o.Now()}
-	switch {
-	case err == nil && tooOld(resp):
-		err = fmt.Errorf("%s version %d: %w", kmsg.NameForKey(req.Key()), resp.GetVersion(), ErrAPIMissing)
-	case err != nil && ctx.Err() != nil:
-		err = errOver // cut short, which says nothing about the broker
-	}
+	a, err := o.ask(ctx, l.sweep.client, l.id, req)
 	miss := missOfError(err)
-	o.Observer.Request(kmsg.NameForKey(req.Key()), l.id, window.Answered.Sub(sent), miss)
 	if miss != "" && miss != lag.MissAPIMissing {
 		l.fail(err)
 		return answered{}, miss
@@ -92,7 +79,28 @@ func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKi
 	if miss != "" {
 		return answered{}, miss
 	}
-	return answered{resp, window}, ""
+	return a, ""
+}
+
+// ask sends a request to a broker, waits for the answer as long as it may take,
+// and tells the observer. Its error is errOver if ctx ended first, which says
+// nothing about the broker.
+func (o *Options) ask(ctx context.Context, client Client, id int32, req kmsg.Request) (answered, error) {
+	limited, cancel := context.WithTimeout(ctx, o.BrokerTimeout)
+	defer cancel()
+
+	newest(req)
+	sent := o.Now()
+	resp, err := client.Request(limited, id, req)
+	window := &lag.Window{Sent: sent, Answered: o.Now()}
+	switch {
+	case err == nil && tooOld(resp):
+		err = fmt.Errorf("%s version %d: %w", kmsg.NameForKey(req.Key()), resp.GetVersion(), ErrAPIMissing)
+	case err != nil && ctx.Err() != nil:
+		err = errOver
+	}
+	o.Observer.Request(kmsg.NameForKey(req.Key()), id, window.Answered.Sub(sent), missOfError(err))
+	return answered{resp, window}, err
 }
 
 // fail ends the line.

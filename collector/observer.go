@@ -16,6 +16,10 @@ type Observer interface {
 	// a kind of lag.Miss).
 	Request(api string, broker int32, took time.Duration, failure lag.MissKind)
 
+	// AuditRequest counts a request that is an audit's, not a sweep's; Request
+	// reports it too.
+	AuditRequest()
+
 	// ReadGap reports the time between a broker's answers for the high
 	// watermark and for the last stable offset of the same partitions.
 	ReadGap(took time.Duration)
@@ -31,7 +35,7 @@ type Observer interface {
 	Errors(kind lag.MissKind, n int)
 }
 
-// Collector names one part of a sweep that can be switched off.
+// Collector names one part of what is read that can be switched off.
 type Collector string
 
 // The collectors.
@@ -40,6 +44,7 @@ const (
 	Groups       Collector = "groups"       // groups, their members and commits
 	Transactions Collector = "transactions" // what holds last stable offsets that stand still
 	Replicas     Collector = "replicas"     // leader, replicas and in-sync replicas
+	Audits       Collector = "audit"        // how the cluster is set up; no part of a sweep
 )
 
 // Result is how a sweep ended.
@@ -58,6 +63,9 @@ type Unobserved struct{}
 
 // Request implements Observer.
 func (Unobserved) Request(string, int32, time.Duration, lag.MissKind) {}
+
+// AuditRequest implements Observer.
+func (Unobserved) AuditRequest() {}
 
 // ReadGap implements Observer.
 func (Unobserved) ReadGap(time.Duration) {}

@@ -33,6 +33,9 @@ type Options struct {
 	// stood still for what holds it to be looked up; default 10 s.
 	LookUpAfter time.Duration
 
+	// AuditPeriod is the time from one audit to the next; 0 for none.
+	AuditPeriod time.Duration
+
 	// Disabled switches collectors off: their series are left out, and their
 	// requests too unless another collector needs them.
 	Disabled []Collector
@@ -74,6 +77,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("broker timeout %v is not between 0 and the deadline %v", o.BrokerTimeout, o.Deadline)
 	case o.LookUpAfter < 0:
 		return fmt.Errorf("look-up after %v is negative", o.LookUpAfter)
+	case o.AuditPeriod < 0:
+		return fmt.Errorf("audit period %v is negative", o.AuditPeriod)
 	}
 	return nil
 }

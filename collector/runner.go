@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 type Runner struct {
 	sweeper     *Sweeper
 	tracker     *lag.Tracker
+	auditor     *Auditor
+	audit       atomic.Pointer[lag.Audit]
 	view        atomic.Pointer[lag.View]
 	subscribers []func(*lag.View)
 }
@@ -23,14 +26,23 @@ type Runner struct {
 // options are not valid.
 func NewRunner(client Client, options Options) *Runner {
 	sweeper := NewSweeper(client, options)
-	return &Runner{sweeper: sweeper, tracker: lag.NewTracker(sweeper.options.Period)}
+	return &Runner{
+		sweeper: sweeper, tracker: lag.NewTracker(sweeper.options.Period),
+		auditor: NewAuditor(client, options),
+	}
 }
 
 // Run sweeps at once and then once every period, one sweep at a time, until
 // ctx is done; it returns when no request is on its way any more. A sweep that
-// is due while the one before still runs is skipped and counted.
+// is due while the one before still runs is skipped and counted. Audits are
+// made beside the sweeps, and hold none up.
 func (r *Runner) Run(ctx context.Context) {
 	defer r.sweeper.wait()
+	var audits sync.WaitGroup
+	defer audits.Wait()
+	if o := &r.sweeper.options; o.AuditPeriod > 0 && o.enabled(Audits) {
+		audits.Go(func() { r.runAudits(ctx) })
+	}
 	begun := time.Now()
 	for n := 0; ; n++ {
 		r.Sweep(ctx)
@@ -45,6 +57,40 @@ func (r *Runner) Run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
+	}
+}
+
+// runAudits audits at once and then once every AuditPeriod. Where nothing could
+// be read, the next try is a sweep's period away.
+func (r *Runner) runAudits(ctx context.Context) {
+	for {
+		wait := r.sweeper.options.AuditPeriod
+		if r.Audit(ctx); r.failedAudit() {
+			wait = min(wait, r.sweeper.options.Period)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// failedAudit says whether the last audit could read nothing.
+func (r *Runner) failedAudit() bool {
+	a := r.audit.Load()
+	return a != nil && a.Failure != ""
+}
+
+// Audit audits the cluster once; views from the next sweep on have the result.
+// It is for who audits by a clock of their own; it must not be called beside
+// itself, or beside Run where that makes audits.
+func (r *Runner) Audit(ctx context.Context) {
+	sample := r.auditor.Audit(ctx)
+	if ctx.Err() == nil {
+		r.audit.Store(sample.Judge())
 	}
 }
 
@@ -71,6 +117,7 @@ func (r *Runner) Sweep(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	sample.Audit = r.audit.Load()
 	view := r.tracker.Observe(sample)
 	r.view.Store(view)
 	r.report(view)

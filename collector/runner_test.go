@@ -16,6 +16,8 @@ import (
 
 // recorder is an Observer that writes down what it is told.
 type recorder struct {
+	Unobserved // what no test looks at
+
 	mu         sync.Mutex
 	requests   map[string]int
 	gaps       []time.Duration

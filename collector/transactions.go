@@ -36,8 +36,11 @@ const (
 	maxBackOff = 32
 )
 
-// transactionStateTopic keeps what transaction coordinators know.
-const transactionStateTopic = "__transaction_state"
+// The topics that keep what coordinators know.
+const (
+	transactionStateTopic = "__transaction_state"
+	consumerOffsetsTopic  = "__consumer_offsets"
+)
 
 // unusedID is a transactional id that nobody uses: whether its description is
 // refused or not found tells whether ids are hidden from this principal. It

@@ -40,6 +40,7 @@ type Config struct {
 	Collectors Collectors
 
 	Transactions Transactions
+	Audit        Audit
 
 	// Granularity is how finely the metrics of a group are cut.
 	Granularity Granularity
@@ -81,6 +82,8 @@ type Collectors struct {
 	Groups bool
 	// Transactions looks up what holds last stable offsets that stand still.
 	Transactions bool
+	// Audit reads how the cluster is set up.
+	Audit bool
 	// Replicas reads leader, replicas and in-sync replicas of each partition.
 	Replicas bool
 }
@@ -90,6 +93,12 @@ type Transactions struct {
 	// LookUpAfter is how long a last stable offset must have stood still before
 	// what holds it is looked up.
 	LookUpAfter time.Duration
+}
+
+// Audit is the rhythm in which it is read how the cluster is set up.
+type Audit struct {
+	// Interval is the time from one audit to the next.
+	Interval time.Duration
 }
 
 // Filter picks topics or groups by name. A name is picked when Include matches

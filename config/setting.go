@@ -27,6 +27,7 @@ var sections = []section{
 	{"sweep", "The rhythm in which the cluster is read."},
 	{"collectors", "The parts of a sweep; each can be switched off."},
 	{"transactions", "The look-up of transactions that hold partitions."},
+	{"audit", "The look at how the cluster is set up."},
 	{"topics", "The topics to read. The expressions match whole names and are applied before requests are made."},
 	{"groups", "The groups to read. The expressions match whole names and are applied before requests are made."},
 	{"web", "How the exporter is reached."},
@@ -109,8 +110,14 @@ var settings = []setting{
 	boolean("collectors.replicas", "collector.replicas", "Export leader, replicas and in-sync replicas of each partition.",
 		func(c *Config) *bool { return &c.Collectors.Replicas }),
 
+	boolean("collectors.audit", "collector.audit", "Read how the cluster is set up: what makes exactly-once weaker than its users think.",
+		func(c *Config) *bool { return &c.Collectors.Audit }),
+
 	duration("transactions.look_up_after", "transactions.look-up-after", "How long the last stable offset of a partition must have stood still below the high watermark before the transaction that holds it is looked up. After a start, all that are below are looked up at once.",
 		func(c *Config) *time.Duration { return &c.Transactions.LookUpAfter }, time.Second, time.Hour),
+
+	duration("audit.interval", "audit.interval", "Time from one look at how the cluster is set up to the next. It costs up to 6 requests, and 3 a broker.",
+		func(c *Config) *time.Duration { return &c.Audit.Interval }, 10*time.Second, 24*time.Hour),
 
 	expression("topics.include", "topics.include", "Topics to read. Kafka's internal topics are topics like any other.",
 		func(c *Config) **regexp.Regexp { return &c.Topics.Include }, true),
@@ -141,8 +148,9 @@ func defaults() Config {
 		Granularity:  GranularityPartition,
 		Kafka:        Kafka{ClientID: "lso-exporter"},
 		Sweep:        Sweep{Interval: 10 * time.Second},
-		Collectors:   Collectors{Offsets: true, Groups: true, Transactions: true, Replicas: true},
+		Collectors:   Collectors{Offsets: true, Groups: true, Transactions: true, Replicas: true, Audit: true},
 		Transactions: Transactions{LookUpAfter: 10 * time.Second},
+		Audit:        Audit{Interval: 10 * time.Minute},
 		Topics:       Filter{Include: all},
 		Groups:       Filter{Include: all},
 		Web:          Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},

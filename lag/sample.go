@@ -25,6 +25,10 @@ type Sample struct {
 	// nil if there was nothing to ask them.
 	Transactions *Transactions
 
+	// Audit is the last audit that had ended when the sweep ended; nil if none
+	// had.
+	Audit *Audit
+
 	// Missed counts what should have been read and was not.
 	Missed []Miss
 

@@ -64,13 +64,13 @@ func NewTracker(period time.Duration) *Tracker {
 }
 
 // Observe takes the next sample and returns the view after it. The tracker
-// keeps no reference to the sample, but the view shares its strings, Cluster
-// and Missed.
+// keeps no reference to the sample, but the view shares its strings, Cluster,
+// Audit and Missed.
 func (t *Tracker) Observe(s Sample) *View {
 	t.sweeps++
 	view := &View{
 		Started: s.Started, Ended: s.Ended, Period: t.period,
-		Cluster: s.Cluster, Missed: s.Missed, Failure: s.Failure,
+		Cluster: s.Cluster, Audit: s.Audit, Missed: s.Missed, Failure: s.Failure,
 	}
 	t.observeTopics(view, s)
 	t.observeGroups(view, s)

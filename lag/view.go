@@ -16,6 +16,10 @@ type View struct {
 	Topics []TopicView // by name
 	Groups []GroupView // by name
 
+	// Audit is what was last found of how the cluster is set up, at its own
+	// time; nil if nobody looked.
+	Audit *Audit
+
 	// Missed counts what the sweep should have read and did not. It is empty
 	// after a complete sweep.
 	Missed []Miss

@@ -36,7 +36,7 @@ const (
 
 // sources holds the metrics of a view, by name.
 var sources = func() []source {
-	all := slices.Concat(clusterSources, partitionSources, blockerSources, groupSources)
+	all := slices.Concat(clusterSources, auditSources, partitionSources, blockerSources, groupSources)
 	slices.SortFunc(all, func(a, b source) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }()
@@ -133,6 +133,7 @@ func (a *arena) add(t Type, labels []*dto.LabelPair, value float64) {
 type objects struct {
 	clusters        []labelled[*lag.Cluster]
 	brokers         []labelled[*lag.Broker]
+	checks          []labelled[*lag.Check]
 	topics          []labelled[*lag.TopicView]
 	partitions      []labelled[*lag.PartitionView]
 	blocked         []labelled[*lag.PartitionView] // held by a transaction
@@ -163,6 +164,7 @@ func objectsOf(view *lag.View, cluster string) *objects {
 			o.brokers = append(o.brokers, labelled[*lag.Broker]{&c.Brokers[i], o.labels(o.number("broker", int32(c.Brokers[i].ID)))})
 		}
 	}
+	o.setChecks(view.Audit)
 	partitionNumbers := make(map[int32]*dto.LabelPair)
 	partition := func(n int32) *dto.LabelPair {
 		if partitionNumbers[n] == nil {

@@ -44,6 +44,8 @@ var (
 		"How long the collector took in the last sweep.", "collector")
 	requests = own("lso_exporter_requests_total", Counter, "requests",
 		"Requests to Kafka, by API, broker id (seed for a bootstrap address) and error (none, or a kind as in lso_exporter_errors_total).", "api", "broker", "error")
+	auditRequests = own("lso_exporter_audit_requests_total", Counter, "requests",
+		"Requests of audits. They are among lso_exporter_requests_total, and not of the budget of sweeps.")
 	requestDuration = own("lso_exporter_request_duration_seconds", Histogram, "seconds",
 		"How long Kafka took to answer a request, by API.", "api")
 	partitions = own("lso_exporter_partitions", Gauge, "partitions",
@@ -68,7 +70,7 @@ var (
 // selfMetrics are the exporter's own metrics.
 var selfMetrics = []Metric{
 	sweepDuration, sweeps, lastSweepTimestamp, lastSweepSuccess, readGap,
-	collectorSuccess, collectorDuration, requests, requestDuration,
+	collectorSuccess, collectorDuration, requests, auditRequests, requestDuration,
 	partitions, groups, errorsTotal, seriesCut, alteredLabelValues, buildInfo, configInfo,
 }
 
@@ -107,6 +109,7 @@ type Self struct {
 	collectorSuccess  *prometheus.GaugeVec
 	collectorDuration *prometheus.GaugeVec
 	requests          *prometheus.CounterVec
+	auditRequests     *prometheus.CounterVec
 	requestDuration   *prometheus.HistogramVec
 	errors            *prometheus.CounterVec
 	seriesCut         *prometheus.CounterVec
@@ -123,6 +126,7 @@ func newSelf(o Options) *Self {
 		collectorSuccess:  gaugeVec(o, collectorSuccess),
 		collectorDuration: gaugeVec(o, collectorDuration),
 		requests:          counterVec(o, requests),
+		auditRequests:     counterVec(o, auditRequests),
 		requestDuration:   histogramVec(o, requestDuration),
 		errors:            counterVec(o, errorsTotal),
 		seriesCut:         counterVec(o, seriesCut),
@@ -132,6 +136,7 @@ func newSelf(o Options) *Self {
 	config.WithLabelValues(o.Fingerprint, string(o.Granularity)).Set(1)
 	s.sweepDuration.WithLabelValues()
 	s.readGap.WithLabelValues()
+	s.auditRequests.WithLabelValues()
 	for _, result := range SweepResults {
 		s.sweeps.WithLabelValues(result)
 	}
@@ -140,7 +145,7 @@ func newSelf(o Options) *Self {
 		s.errors.WithLabelValues(string(kind))
 	}
 	s.registry.MustRegister(s.sweepDuration, s.sweeps, s.readGap, s.collectorSuccess, s.collectorDuration,
-		s.requests, s.requestDuration, s.errors, s.seriesCut, build, config)
+		s.requests, s.auditRequests, s.requestDuration, s.errors, s.seriesCut, build, config)
 	return s
 }
 
@@ -185,6 +190,9 @@ func (s *Self) Request(api string, broker int32, took time.Duration, failure lag
 	}
 	s.requests.WithLabelValues(api, id, outcome).Inc()
 }
+
+// AuditRequest counts one request as one of an audit.
+func (s *Self) AuditRequest() { s.auditRequests.WithLabelValues().Inc() }
 
 // ReadGap counts one gap between the answers for two offsets.
 func (s *Self) ReadGap(took time.Duration) { s.readGap.WithLabelValues().Observe(took.Seconds()) }

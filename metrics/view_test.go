@@ -77,6 +77,11 @@ func aView() *lag.View {
 			},
 			{Name: "refused", Coordinator: lag.NoBroker},
 		},
+		Audit: &lag.Audit{Checks: []lag.Check{
+			{Name: lag.TransactionStateReplication, Result: lag.Good, Value: "3"},
+			{Name: lag.UncleanElection, Result: lag.Weak, Value: "1", Subjects: []string{"orders"}},
+			{Name: lag.MaxTransactionTimeout, Result: lag.NotChecked, Unchecked: 1, Gap: lag.GapNoDescribeConfigsOnCluster},
+		}},
 		Missed: []lag.Miss{{Kind: lag.MissNoLeader, Subject: "topic orders", Count: 1}},
 	}
 }

@@ -31,25 +31,14 @@ type exporter struct {
 
 // newExporter returns an exporter that has not begun yet. It does not connect.
 func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
-	kafka, err := collector.NewKafka(kgo.SeedBrokers(c.Kafka.Brokers...), kgo.ClientID(c.Kafka.ClientID))
+	kafka, err := newKafka(c)
 	if err != nil {
-		return nil, fmt.Errorf("set up the Kafka client: %w", err)
+		return nil, err
 	}
-	var disabled []collector.Collector
+	options := collectorOptions(c)
 	var without []string
-	for _, each := range []struct {
-		name    collector.Collector
-		enabled bool
-	}{
-		{collector.Offsets, c.Collectors.Offsets},
-		{collector.Groups, c.Collectors.Groups},
-		{collector.Transactions, c.Collectors.Transactions},
-		{collector.Replicas, c.Collectors.Replicas},
-	} {
-		if !each.enabled {
-			disabled = append(disabled, each.name)
-			without = append(without, string(each.name))
-		}
+	for _, each := range options.Disabled {
+		without = append(without, string(each))
 	}
 	process := prometheus.NewRegistry()
 	process.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -61,16 +50,7 @@ func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
 		Fingerprint: c.Fingerprint(),
 		Process:     process,
 	})
-	options := collector.Options{
-		Period:        c.Sweep.Interval,
-		Deadline:      c.Sweep.Timeout,
-		BrokerTimeout: c.Kafka.RequestTimeout,
-		LookUpAfter:   c.Transactions.LookUpAfter,
-		Disabled:      disabled,
-		Topics:        matcher(c.Topics),
-		Groups:        matcher(c.Groups),
-		Observer:      observer{exposition.Self},
-	}
+	options.Observer = observer{exposition.Self}
 	e := &exporter{
 		config: c, logger: logger, kafka: kafka,
 		runner: collector.NewRunner(kafka, options), exposition: exposition,
@@ -78,6 +58,43 @@ func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
 	e.runner.Subscribe(exposition.Publish)
 	e.runner.Subscribe((&sweepLog{logger: logger}).observe)
 	return e, nil
+}
+
+// newKafka returns a client of the configured cluster. It does not connect.
+func newKafka(c config.Config) (*collector.Kafka, error) {
+	kafka, err := collector.NewKafka(kgo.SeedBrokers(c.Kafka.Brokers...), kgo.ClientID(c.Kafka.ClientID))
+	if err != nil {
+		return nil, fmt.Errorf("set up the Kafka client: %w", err)
+	}
+	return kafka, nil
+}
+
+// collectorOptions are what the configuration says about reading the cluster.
+func collectorOptions(c config.Config) collector.Options {
+	options := collector.Options{
+		Period:        c.Sweep.Interval,
+		Deadline:      c.Sweep.Timeout,
+		BrokerTimeout: c.Kafka.RequestTimeout,
+		LookUpAfter:   c.Transactions.LookUpAfter,
+		AuditPeriod:   c.Audit.Interval,
+		Topics:        matcher(c.Topics),
+		Groups:        matcher(c.Groups),
+	}
+	for _, each := range []struct {
+		name    collector.Collector
+		enabled bool
+	}{
+		{collector.Offsets, c.Collectors.Offsets},
+		{collector.Groups, c.Collectors.Groups},
+		{collector.Transactions, c.Collectors.Transactions},
+		{collector.Replicas, c.Collectors.Replicas},
+		{collector.Audits, c.Collectors.Audit},
+	} {
+		if !each.enabled {
+			options.Disabled = append(options.Disabled, each.name)
+		}
+	}
+	return options
 }
 
 // matcher is a filter as the collector takes it: nil for one that picks all,

@@ -41,6 +41,7 @@ func newStage() *stage {
 //
 //	sweep                        one sweep and one scrape; prints the sweep's result
 //	look                         the same without output, where the result is not the story's
+//	audit                        looks at how the cluster is set up; views from the next sweep on have it
 //	scrape                       one scrape more of the same view; prints whether it has one
 //	restart                      ends the exporter and starts another one, which has no memory
 //	show METRIC [of…] [label=value…] [with=label,…] [round=N] [sum]
@@ -66,6 +67,7 @@ func (s *stage) verbs() []scenario.Verb {
 	verbs := []scenario.Verb{
 		{Name: "sweep", Usage: "sweep", Parse: plain(s.sweep)},
 		{Name: "look", Usage: "look", Parse: plain(func() string { s.sweep(); return "" })},
+		{Name: "audit", Usage: "audit", Parse: plain(func() string { s.exporter.runner.Audit(context.Background()); return "" })},
 		{Name: "scrape", Usage: "scrape", Parse: plain(s.scrape)},
 		{Name: "restart", Usage: "restart", Parse: plain(func() string { s.exporter = s.restart(); return "" })},
 		{Name: "ready", Usage: "ready", Parse: plain(s.ready)},
