@@ -41,6 +41,7 @@ type Config struct {
 
 	Transactions Transactions
 	Audit        Audit
+	Alerts       Alerts
 
 	// Granularity is how finely the metrics of a group are cut.
 	Granularity Granularity
@@ -99,6 +100,46 @@ type Transactions struct {
 type Audit struct {
 	// Interval is the time from one audit to the next.
 	Interval time.Duration
+}
+
+// Alerts are the thresholds of the alert rules that "lso-exporter rules" prints.
+// They change nothing in what the exporter reads or serves.
+type Alerts struct {
+	// Stalled is for how long a transaction may hold a last stable offset.
+	Stalled time.Duration
+	// Overdue and Completing are for how long a blocking transaction may have
+	// that verdict.
+	Overdue, Completing time.Duration
+	// PendingCommit is how long a transactional offset commit may be pending.
+	PendingCommit time.Duration
+
+	// GroupBlocked is for how long a transaction may hold a group back,
+	// GroupStopped how long a group may stand still with something to read.
+	GroupBlocked, GroupStopped time.Duration
+	// GroupLag holds the objectives of groups; the first that picks a group
+	// counts. GroupLagFor is how long one may be missed.
+	GroupLag    []LagObjective
+	GroupLagFor time.Duration
+	// Commits is for how long a commit may be ahead of the high watermark, or
+	// lost below the log start.
+	Commits time.Duration
+	// GroupSeen is how long after its last member or commit a group is still
+	// missed.
+	GroupSeen time.Duration
+
+	// ExporterDown is how long a cluster may go without an exporter,
+	// ExporterIncomplete for how long sweeps may miss something.
+	ExporterDown, ExporterIncomplete time.Duration
+	// ExporterStale is the age from which on a sweep is not relied upon; at
+	// least three times Sweep.Interval.
+	ExporterStale time.Duration
+
+	// KeepFiring is how long an alert goes on when its condition is not seen
+	// any more; 0 to end at once.
+	KeepFiring time.Duration
+	// Runbooks is what the address of a runbook begins with; it ends with a
+	// slash.
+	Runbooks string
 }
 
 // Filter picks topics or groups by name. A name is picked when Include matches

@@ -39,6 +39,8 @@ func placeholder(k kind) string {
 		return "REGEXP"
 	case addressList:
 		return "HOST:PORT,..."
+	case objectiveList:
+		return "'GROUPS OFFSETS AGE',..."
 	}
 	return "TEXT"
 }

@@ -173,12 +173,18 @@ func (l *Loaded) assign(a assignment) *Problem {
 // Validated checks what no setting can tell by itself: that what is required
 // is there, that settings agree with each other, and that files they name can
 // be read. Its error is [Problems].
-func (l *Loaded) Validated() (Config, error) {
+func (l *Loaded) Validated() (Config, error) { return l.validated(true) }
+
+// ValidatedOffline is Validated for commands that reach no cluster: it does not
+// require brokers.
+func (l *Loaded) ValidatedOffline() (Config, error) { return l.validated(false) }
+
+func (l *Loaded) validated(reachesCluster bool) (Config, error) {
 	c := l.config
 	var problems Problems
 	complain := func(key, fault string) { problems = append(problems, l.problem(key, fault)) }
 
-	if len(c.Kafka.Brokers) == 0 {
+	if reachesCluster && len(c.Kafka.Brokers) == 0 {
 		complain("kafka.brokers", "is empty; list at least one host:port there, in --kafka.brokers or in LSO_EXPORTER_KAFKA_BROKERS")
 	}
 	if c.Sweep.Timeout == 0 {
@@ -193,6 +199,12 @@ func (l *Loaded) Validated() (Config, error) {
 	}
 	if c.Kafka.RequestTimeout > c.Sweep.Timeout {
 		complain("kafka.request_timeout", fmt.Sprintf("is longer than sweep.timeout (%s), when nobody waits for an answer; shorten it or lengthen that", brief(c.Sweep.Timeout)))
+	}
+	if c.Alerts.ExporterStale == 0 {
+		c.Alerts.ExporterStale = 3*c.Sweep.Interval + 2*time.Minute
+	}
+	if least := 3 * c.Sweep.Interval; c.Alerts.ExporterStale < least {
+		complain("alerts.exporter_stale", fmt.Sprintf("is shorter than three times sweep.interval (%s), and views of that age are served; lengthen it", brief(least)))
 	}
 	if c.Web.ConfigFile != "" {
 		if err := checkWebConfigFile(c.Web.ConfigFile); err != nil {

@@ -57,11 +57,20 @@ func TestDefaults(t *testing.T) {
 		Collectors:   Collectors{Offsets: true, Groups: true, Transactions: true, Replicas: true, Audit: true},
 		Transactions: Transactions{LookUpAfter: 10 * time.Second},
 		Audit:        Audit{Interval: 10 * time.Minute},
-		Granularity:  GranularityPartition,
-		Topics:       Filter{Include: all},
-		Groups:       Filter{Include: all},
-		Web:          Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
-		Log:          Log{Level: "info", Format: "text"},
+		Alerts: Alerts{
+			Stalled: 10 * time.Minute, Overdue: time.Minute, Completing: time.Minute, PendingCommit: 5 * time.Minute,
+			GroupBlocked: 5 * time.Minute, GroupStopped: 5 * time.Minute,
+			GroupLag:    []LagObjective{{Groups: all, Offsets: 100_000, Age: 10 * time.Minute}},
+			GroupLagFor: 5 * time.Minute, Commits: 5 * time.Minute, GroupSeen: 24 * time.Hour,
+			ExporterDown: 5 * time.Minute, ExporterStale: 150 * time.Second, ExporterIncomplete: 15 * time.Minute,
+			KeepFiring: 5 * time.Minute,
+			Runbooks:   "https://github.com/lso-exporter/lso-exporter/blob/main/docs/runbooks/",
+		},
+		Granularity: GranularityPartition,
+		Topics:      Filter{Include: all},
+		Groups:      Filter{Include: all},
+		Web:         Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
+		Log:         Log{Level: "info", Format: "text"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -85,6 +94,21 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"collectors.audit":           {text: "false"},
 		"transactions.look_up_after": {text: "30s"},
 		"audit.interval":             {text: "1m", yaml: "1m"},
+		"alerts.stalled":             {text: "3m"},
+		"alerts.overdue":             {text: "2m"},
+		"alerts.completing":          {text: "2m"},
+		"alerts.pending_commit":      {text: "2m"},
+		"alerts.group_blocked":       {text: "2m"},
+		"alerts.group_stopped":       {text: "2m"},
+		"alerts.group_lag":           {text: "billing-.* 1000 1m30s,batch - 1h,.* 5 -", yaml: `["billing-.* 1000 1m30s", "batch  - 60m", .* 5 -]`},
+		"alerts.group_lag_for":       {text: "2m"},
+		"alerts.commits":             {text: "2m"},
+		"alerts.group_seen":          {text: "48h"},
+		"alerts.exporter_down":       {text: "2m"},
+		"alerts.exporter_stale":      {text: "2m"},
+		"alerts.exporter_incomplete": {text: "2m"},
+		"alerts.keep_firing":         {text: "0s"},
+		"alerts.runbooks":            {text: "https://wiki.example/"},
 		"topics.include":             {text: "orders-.*"},
 		"topics.exclude":             {text: "orders-old"},
 		"groups.include":             {text: "g.*"},
@@ -195,6 +219,45 @@ func TestProblems(t *testing.T) {
 			name: "same key twice",
 			file: brokers + "cluster: a\ncluster: b\n",
 			want: []string{`exporter.yml:3: cluster = "b" stands in line 2 already; remove one of the two`},
+		},
+		{
+			name: "objective without its age",
+			file: brokers + "alerts:\n  group_lag: [.* 5]\n",
+			want: []string{`exporter.yml:3: alerts.group_lag = "[.* 5]" has the entry ".* 5", which is no objective; write a regular expression for groups, offsets and an age, such as "billing-.* 10000 5m", with - for no limit`},
+		},
+		{
+			name: "objectives that are none",
+			file: brokers,
+			args: []string{"--alerts.group-lag=( 1 1s"},
+			want: []string{`command line: --alerts.group-lag = "( 1 1s" has the entry "( 1 1s", which is not a regular expression (missing closing ): ` + "`(`" + `); mend it by the RE2 syntax, https://github.com/google/re2/wiki/Syntax`},
+		},
+		{
+			name: "objective of no offsets",
+			file: brokers,
+			args: []string{"--alerts.group-lag=.* 0 1s"},
+			want: []string{`command line: --alerts.group-lag = ".* 0 1s" has the entry ".* 0 1s", which has "0" for offsets; write a number above 0, or - for no limit`},
+		},
+		{
+			name: "objective with a number for an age",
+			file: brokers,
+			args: []string{"--alerts.group-lag=.* - 60"},
+			want: []string{`command line: --alerts.group-lag = ".* - 60" has the entry ".* - 60", which has "60" for an age; write a number with its unit (s, m or h), at least 1s, or - for no limit`},
+		},
+		{
+			name: "two objectives for the same groups",
+			file: brokers,
+			args: []string{"--alerts.group-lag=a 1 -", "--alerts.group-lag=a 2 -"},
+			want: []string{`command line: --alerts.group-lag = "a 1 -,a 2 -" has two entries for a, of which the second would never count; remove one`},
+		},
+		{
+			name: "stale before a view expires",
+			file: brokers + "alerts: {exporter_stale: 20s}\n",
+			want: []string{`exporter.yml:2: alerts.exporter_stale = "20s" is shorter than three times sweep.interval (30s), and views of that age are served; lengthen it`},
+		},
+		{
+			name: "runbooks that are no folder",
+			file: brokers + "alerts: {runbooks: https://wiki.example}\n",
+			want: []string{`exporter.yml:2: alerts.runbooks = "https://wiki.example" does not end with a slash; write such as https://wiki.example/runbooks/`},
 		},
 		{
 			name: "number for text",
@@ -525,6 +588,28 @@ func TestDerivedTimeouts(t *testing.T) {
 				t.Errorf("sweep %v, request %v; want %v and %v", c.Sweep.Timeout, c.Kafka.RequestTimeout, test.wantSweep, test.wantRequest)
 			}
 		})
+	}
+}
+
+// A command that reaches no cluster needs no brokers, and is checked all the
+// same.
+func TestValidatedOffline(t *testing.T) {
+	loaded, err := Load(Sources{File: inFile(t, "alerts: {group_lag: []}\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := loaded.ValidatedOffline()
+	if err != nil || len(c.Alerts.GroupLag) != 0 || c.Alerts.ExporterStale != 150*time.Second {
+		t.Errorf("%+v, %v", c.Alerts, err)
+	}
+	if _, err := loaded.Validated(); err == nil {
+		t.Error("a cluster without brokers is accepted")
+	}
+	if loaded, err = Load(Sources{File: inFile(t, "sweep: {interval: 1s, timeout: 2s}\n")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := loaded.ValidatedOffline(); err == nil {
+		t.Error("settings that contradict each other are accepted")
 	}
 }
 

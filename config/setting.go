@@ -28,6 +28,7 @@ var sections = []section{
 	{"collectors", "The parts of a sweep; each can be switched off."},
 	{"transactions", "The look-up of transactions that hold partitions."},
 	{"audit", "The look at how the cluster is set up."},
+	{"alerts", "The thresholds of the alert rules that `lso-exporter rules` prints. They change nothing in what is read or served."},
 	{"topics", "The topics to read. The expressions match whole names and are applied before requests are made."},
 	{"groups", "The groups to read. The expressions match whole names and are applied before requests are made."},
 	{"web", "How the exporter is reached."},
@@ -47,6 +48,8 @@ var (
 	durationKind = kind{name: "duration", tag: "!!str"}
 	regexpKind   = kind{name: "regular expression", tag: "!!str"}
 	addressList  = kind{name: "list of addresses", tag: "!!str", list: true}
+
+	objectiveList = kind{name: "list of objectives", tag: "!!str", list: true}
 )
 
 // A setting is one thing that can be configured.
@@ -119,6 +122,37 @@ var settings = []setting{
 	duration("audit.interval", "audit.interval", "Time from one look at how the cluster is set up to the next. It costs up to 6 requests, and 3 a broker.",
 		func(c *Config) *time.Duration { return &c.Audit.Interval }, 10*time.Second, 24*time.Hour),
 
+	duration("alerts.stalled", "alerts.stalled", "For how long a transaction may hold the last stable offset of a partition. Longer than the longest transaction that is meant to be.",
+		func(c *Config) *time.Duration { return &c.Alerts.Stalled }, time.Second, week),
+	duration("alerts.overdue", "alerts.overdue", "For how long a blocking transaction may have the verdict overdue, which allows for the coordinator's own rhythm already.",
+		func(c *Config) *time.Duration { return &c.Alerts.Overdue }, 0, week),
+	duration("alerts.completing", "alerts.completing", "For how long a blocking transaction may have the verdict completing.",
+		func(c *Config) *time.Duration { return &c.Alerts.Completing }, 0, week),
+	duration("alerts.pending_commit", "alerts.pending-commit", "For how long a group's offset commit in a transaction may be pending.",
+		func(c *Config) *time.Duration { return &c.Alerts.PendingCommit }, time.Second, week),
+	duration("alerts.group_blocked", "alerts.group-blocked", "For how long a transaction may hold a partition on whose topic a group is blocked.",
+		func(c *Config) *time.Duration { return &c.Alerts.GroupBlocked }, time.Second, week),
+	duration("alerts.group_stopped", "alerts.group-stopped", "For how long a group may stand still, or be gone, with something to read.",
+		func(c *Config) *time.Duration { return &c.Alerts.GroupStopped }, 0, week),
+	objectives("alerts.group_lag", "alerts.group-lag", "How far groups may be behind the last stable offset on a topic. Each entry is a regular expression for whole group names, the greatest LSO lag in offsets, and the greatest age of the next unread record, with spaces between them and `-` for no limit; the first entry that matches a group counts.",
+		func(c *Config) *[]LagObjective { return &c.Alerts.GroupLag }),
+	duration("alerts.group_lag_for", "alerts.group-lag-for", "For how long an objective of alerts.group_lag may be missed.",
+		func(c *Config) *time.Duration { return &c.Alerts.GroupLagFor }, 0, week),
+	duration("alerts.commits", "alerts.commits", "For how long a commit may be ahead of the high watermark, or lost below the log start.",
+		func(c *Config) *time.Duration { return &c.Alerts.Commits }, 0, week),
+	duration("alerts.group_seen", "alerts.group-seen", "How long a group is missed that has no members and does not commit any more. Abandoned groups keep their commits for days.",
+		func(c *Config) *time.Duration { return &c.Alerts.GroupSeen }, time.Minute, 4*week),
+	duration("alerts.exporter_down", "alerts.exporter-down", "For how long a cluster may go without an exporter, and an exporter without a right that it needs.",
+		func(c *Config) *time.Duration { return &c.Alerts.ExporterDown }, 0, week),
+	duration("alerts.exporter_stale", "alerts.exporter-stale", "Age from which on a sweep is stale: an alert says so, and no other alert relies on that exporter. At least three times sweep.interval; `0s` stands for that and two minutes more. It must also exceed sweep.interval plus Prometheus' scrape interval.",
+		func(c *Config) *time.Duration { return &c.Alerts.ExporterStale }, 0, week),
+	duration("alerts.exporter_incomplete", "alerts.exporter-incomplete", "For how long the sweeps of an exporter may miss something.",
+		func(c *Config) *time.Duration { return &c.Alerts.ExporterIncomplete }, 0, week),
+	duration("alerts.keep_firing", "alerts.keep-firing", "How long an alert goes on when its condition is not seen any more, so that a restart of the exporter does not resolve it. `0s` ends it at once, and leaves out what Prometheus before 2.42 does not know.",
+		func(c *Config) *time.Duration { return &c.Alerts.KeepFiring }, 0, week),
+	text("alerts.runbooks", "alerts.runbooks", "Address of the folder with the runbooks that alerts link to.",
+		func(c *Config) *string { return &c.Alerts.Runbooks }, folder),
+
 	expression("topics.include", "topics.include", "Topics to read. Kafka's internal topics are topics like any other.",
 		func(c *Config) **regexp.Regexp { return &c.Topics.Include }, true),
 	expression("topics.exclude", "topics.exclude", "Topics not to read, although included.",
@@ -141,6 +175,9 @@ var settings = []setting{
 		func(c *Config) *string { return &c.Log.Format }, "text", "json"),
 }
 
+// week is the longest threshold of an alert.
+const week = 7 * 24 * time.Hour
+
 // defaults is the configuration in which nothing was set.
 func defaults() Config {
 	all := regexp.MustCompile(everything)
@@ -151,10 +188,20 @@ func defaults() Config {
 		Collectors:   Collectors{Offsets: true, Groups: true, Transactions: true, Replicas: true, Audit: true},
 		Transactions: Transactions{LookUpAfter: 10 * time.Second},
 		Audit:        Audit{Interval: 10 * time.Minute},
-		Topics:       Filter{Include: all},
-		Groups:       Filter{Include: all},
-		Web:          Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
-		Log:          Log{Level: "info", Format: "text"},
+		Alerts: Alerts{
+			Stalled: 10 * time.Minute, Overdue: time.Minute, Completing: time.Minute, PendingCommit: 5 * time.Minute,
+			GroupBlocked: 5 * time.Minute, GroupStopped: 5 * time.Minute,
+			GroupLag:    []LagObjective{{Groups: all, Offsets: 100_000, Age: 10 * time.Minute}},
+			GroupLagFor: 5 * time.Minute,
+			Commits:     5 * time.Minute, GroupSeen: 24 * time.Hour,
+			ExporterDown: 5 * time.Minute, ExporterIncomplete: 15 * time.Minute,
+			KeepFiring: 5 * time.Minute,
+			Runbooks:   "https://github.com/lso-exporter/lso-exporter/blob/main/docs/runbooks/",
+		},
+		Topics: Filter{Include: all},
+		Groups: Filter{Include: all},
+		Web:    Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
+		Log:    Log{Level: "info", Format: "text"},
 	}
 }
 
@@ -244,14 +291,11 @@ func expression(key, flag, help string, field func(*Config) **regexp.Regexp, req
 				*field(c) = nil
 				return nil
 			}
-			// The bare text is compiled first, so that a stray parenthesis
-			// cannot be balanced by the anchors and the message shows what the
-			// user wrote.
-			if _, err := regexp.Compile(texts[0]); err != nil {
-				fault := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-				return fmt.Errorf("is not a regular expression (%s); mend it by the RE2 syntax, https://github.com/google/re2/wiki/Syntax", fault)
+			re, err := wholeName(texts[0])
+			if err != nil {
+				return err
 			}
-			*field(c) = regexp.MustCompile("^(?s:" + texts[0] + ")$")
+			*field(c) = re
 			return nil
 		},
 		get: func(c *Config) []string {
@@ -259,9 +303,26 @@ func expression(key, flag, help string, field func(*Config) **regexp.Regexp, req
 			if re == nil {
 				return []string{""}
 			}
-			return []string{strings.TrimSuffix(strings.TrimPrefix(re.String(), "^(?s:"), ")$")}
+			return []string{bare(re)}
 		},
 	}
+}
+
+// wholeName compiles an expression that is to match whole names. A name may
+// hold line breaks, which a dot must match too.
+func wholeName(text string) (*regexp.Regexp, error) {
+	// The bare text is compiled first, so that a stray parenthesis cannot be
+	// balanced by the anchors and the message shows what the user wrote.
+	if _, err := regexp.Compile(text); err != nil {
+		fault := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+		return nil, fmt.Errorf("is not a regular expression (%s); mend it by the RE2 syntax, https://github.com/google/re2/wiki/Syntax", fault)
+	}
+	return regexp.MustCompile("^(?s:" + text + ")$"), nil
+}
+
+// bare is the text of which wholeName made an expression.
+func bare(re *regexp.Regexp) string {
+	return strings.TrimSuffix(strings.TrimPrefix(re.String(), "^(?s:"), ")$")
 }
 
 func addresses(key, flag, help string, field func(*Config) *[]string, checkHost func(string) error) setting {
@@ -308,6 +369,14 @@ func anyText(string) error { return nil }
 func notEmpty(text string) error {
 	if text == "" {
 		return errors.New("is empty; write a text, or remove it for the default")
+	}
+	return nil
+}
+
+// folder accepts an address to which a file's name can be added.
+func folder(text string) error {
+	if !strings.HasSuffix(text, "/") {
+		return errors.New("does not end with a slash; write such as https://wiki.example/runbooks/")
 	}
 	return nil
 }

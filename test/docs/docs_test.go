@@ -78,7 +78,7 @@ func TestMetricsExist(t *testing.T) {
 // setting matches what pages write as `section.key`, variable an environment
 // variable of the exporter.
 var (
-	setting  = regexp.MustCompile("`((?:kafka|sweep|collectors|transactions|audit|topics|groups|web|log)\\.[a-z_]+)`")
+	setting  = regexp.MustCompile("`((?:kafka|sweep|collectors|transactions|audit|alerts|topics|groups|web|log)\\.[a-z_]+)`")
 	variable = regexp.MustCompile(`LSO_EXPORTER_[A-Z_]*[A-Z]`)
 )
 
