@@ -227,6 +227,7 @@ func TestBrokerDiesInTheSweep(t *testing.T) {
 func TestSlowBrokerIsCutAtHalfTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, s := hanging(t)
+		s.options.Disabled = append(s.options.Disabled, noLookUps...)
 		f.set(func() {
 			f.group("n1", 2).groupType = "consumer"
 			f.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {

@@ -281,7 +281,7 @@ func TestLeaderChangeStartsAgainAtTheHighWatermark(t *testing.T) {
 			f := newFake(3)
 			topic := f.topic("orders", 3)
 			f.group("g", 1).commit("orders", 0, 3)
-			s := NewSweeper(f, Options{Serial: true})
+			s := NewSweeper(f, Options{Serial: true, Disabled: noLookUps})
 			s.Sweep(t.Context())
 			f.take()
 			changeLeader(f, when, func() {

@@ -53,7 +53,8 @@ const unusedID = "~lso-exporter: no producer has this id"
 type pin struct {
 	topic lag.TopicID
 	stall lag.Stall
-	rows  int // producers in the last answer about it
+	known bool // it was looked into since it stands still
+	rows  int  // producers in the last answer about it
 }
 
 // backOff is for how long a broker is spared look-ups, and why.
@@ -129,7 +130,8 @@ func (w *sweep) readTransactions(ctx context.Context) *lag.Transactions {
 
 // choose finds the partitions to look into: those whose last stable offset has
 // not moved for LookUpAfter, and all that are below when their leader answers
-// the first time.
+// the first time. What was looked into is looked into again for as long as it
+// does not move, so that what was said of it does not come and go.
 func (u *lookUp) choose() {
 	next := make(map[topicPartition]*pin)
 	greeted := make(map[int32]bool)
@@ -164,8 +166,11 @@ func (u *lookUp) choose() {
 			}
 			next[key] = pinned
 			at := p.LastStable.Within.Answered
-			pinned.stall.Observe(lso, logStart, true, at)
-			if stood := pinned.stall.Lasted(at); stood >= u.options.LookUpAfter || !u.greeted[leader] {
+			if pinned.stall.Observe(lso, logStart, true, at) {
+				pinned.known = false
+			}
+			stood := pinned.stall.Lasted(at)
+			if stood >= u.options.LookUpAfter || pinned.known || !u.greeted[leader] {
 				byLeader[leader] = append(byLeader[leader], candidate{place, stood})
 				u.topics[place] = topic
 			}
@@ -182,6 +187,7 @@ func (u *lookUp) choose() {
 			switch {
 			case n < maxLookups:
 				p.Lookup = &lag.Lookup{ProducersFailed: lag.ReasonBudget, LastStableFailed: lag.ReasonBudget}
+				u.pins[u.key(c.place)].known = true
 				u.pinned[leader] = append(u.pinned[leader], c.place)
 			case c.stood >= u.options.LookUpAfter:
 				p.Lookup = &lag.Lookup{ProducersFailed: lag.ReasonBudget, LastStableFailed: lag.ReasonBudget}
@@ -218,8 +224,10 @@ func (u *lookUp) askAll(ctx context.Context, step string, requests map[int32][]k
 		}
 	}
 	ended := make(map[int32]bool)
+	u.pending.Add(len(ids))
 	fanOut(ctx, u.options.Serial, ids, always, 0,
 		func(id int32) replies {
+			defer u.pending.Done()
 			r := replies{line: &line{sweep: u.sweep, id: id}}
 			for _, req := range requests[id] {
 				a, miss := r.line.send(ctx, req)

@@ -142,6 +142,7 @@ func TestWhenItLooksUp(t *testing.T) {
 		{"it stands from the second sweep on", 10 * time.Second, []int64{7, 5, 5, 5}, "--xx"},
 		{"longer is asked for", 25 * time.Second, []int64{7, 5, 5, 5, 5, 5}, "----xx"},
 		{"it moves after it was looked up", 10 * time.Second, []int64{5, 5, 6, 6, 7}, "xx-x-"},
+		{"what was looked up at once is looked up until it moves", 25 * time.Second, []int64{5, 5, 5, 5, 6, 6}, "xxxx--"},
 		{"it is not below in between", 10 * time.Second, []int64{7, 5, 7, 5, 5}, "----x"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

@@ -13,19 +13,17 @@ type Stall struct {
 // the log start if that was read, whether the offset is proven to be below the
 // high watermark, and when it was answered. A move to the log start is none:
 // retention and DeleteRecords push the offset along under the same open
-// transaction.
-func (s *Stall) Observe(lso Offset, logStart Optional[Offset], below bool, at time.Time) {
+// transaction. Observe returns whether a stall begins here.
+func (s *Stall) Observe(lso Offset, logStart Optional[Offset], below bool, at time.Time) (begins bool) {
 	switch start, known := logStart.Get(); {
 	case !below:
 		s.since = time.Time{}
-	case s.since.IsZero():
-		s.since = at
-	case lso == s.at:
-	case known && lso == start && lso > s.at:
+	case !s.since.IsZero() && (lso == s.at || known && lso == start && lso > s.at):
 	default:
-		s.since = at
+		s.since, begins = at, true
 	}
 	s.at = lso
+	return begins
 }
 
 // Lasted is how long the stall has lasted at a time; 0 if there is none.

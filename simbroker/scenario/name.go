@@ -1,5 +1,11 @@
 package scenario
 
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
 // Name is the real name of a topic, group or transactional id that the text
 // names by its symbol (T1, G1, X1), for verbs of other packages. It is the
 // symbol itself if the text has no such thing.
@@ -11,4 +17,40 @@ func (p *Play) Name(symbol string) string {
 		return p.topicName(symbol)
 	}
 	return symbol
+}
+
+// Producer renders a producer with its epoch as texts do, for verbs of other
+// packages; a producer id that is new gets the next symbol.
+func (p *Play) Producer(id int64, epoch int16) string { return p.renderProducer(id, epoch) }
+
+// ProducerID is the producer id that a text names by its symbol, P1.
+func (p *Play) ProducerID(symbol string) (int64, error) { return p.symbols.producerID(symbol) }
+
+// TransactionalID renders a transactional id as texts do: by its symbol, or
+// quoted if it is not of this scenario.
+func (p *Play) TransactionalID(name string) string {
+	if symbol := p.idSymbolOf(name); symbol != "" {
+		return symbol
+	}
+	return fmt.Sprintf("%q", name)
+}
+
+// BrokerOf renders a node id as texts do: by its letter.
+func (p *Play) BrokerOf(id int32) string {
+	if slices.Contains(p.brokers, id) {
+		return p.letterOf(id)
+	}
+	return fmt.Sprintf("broker %d", id)
+}
+
+// Partition finds the partition that a text names: T1-0, G1-log or X1-log. Its
+// errors are those of the language, for a symbol that names none, and of the
+// cluster, which is asked where a group or id is kept.
+func (p *Play) Partition(ctx context.Context, symbol string) (topic string, partition int32, err error) {
+	ref, err := parsePartition(symbol)
+	if err != nil {
+		return "", 0, err
+	}
+	log, err := p.locate(ctx, ref)
+	return log.topic, log.partition, err
 }

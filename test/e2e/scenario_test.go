@@ -25,6 +25,10 @@ import (
 // difference.
 var update = flag.Bool("update", false, "rewrite the texts with the outputs that were given")
 
+// lookUpAfter is for how long texts have to let a partition stand still before
+// what holds it is looked up.
+const lookUpAfter = 2 * time.Second
+
 // texts are the scenario texts of a folder, by name.
 func texts(t *testing.T, folder string) map[string]string {
 	t.Helper()
@@ -79,7 +83,7 @@ func TestOnSimulator(t *testing.T) {
 				s := newStage()
 				s.cluster, s.witness, s.sim = w, w.witness, w.sim
 				s.restart = func() *exporter {
-					e, _ := w.exporter(collector.Options{}, metrics.Options{})
+					e, _ := w.exporter(collector.Options{LookUpAfter: lookUpAfter}, metrics.Options{})
 					return e
 				}
 				s.exporter = s.restart()
@@ -126,7 +130,7 @@ func TestOnKafka(t *testing.T) {
 			s := newStage()
 			s.cluster, s.witness = watched.Watch(network), watched
 			s.restart = func() *exporter {
-				e := newExporter(t, t.Name(), client, network.Now, collector.Options{}, metrics.Options{})
+				e := newExporter(t, t.Name(), client, network.Now, collector.Options{LookUpAfter: lookUpAfter}, metrics.Options{})
 				t.Cleanup(func() { e.judge(watched.Acts()) })
 				return e
 			}

@@ -44,17 +44,26 @@ func newStage() *stage {
 //	audit                        looks at how the cluster is set up; views from the next sweep on have it
 //	scrape                       one scrape more of the same view; prints whether it has one
 //	restart                      ends the exporter and starts another one, which has no memory
-//	show METRIC [of…] [label=value…] [with=label,…] [round=N] [sum]
+//	show METRIC [of…] [label=value…] [with=label,…] [round=N] [sum] [left]
 //	                             the value in the last scrape, or "absent"; with= adds labels, round= rounds
-//	                             to multiples of N; of a histogram the count, or with sum its sum
+//	                             to multiples of N; of a histogram the count, or with sum its sum; of a
+//	                             moment, with left, the seconds from the sweep to it
+//	blocker PARTITION            the transaction that is shown to hold the partition: verdict, reason unless
+//	                             none, transactional id, producer, coordinator, source of its age; or "none"
 //	ready                        what /readyz says
 //	join GROUP TOPIC             a member joins a classic group and is its leader; leave GROUP ends it
 //	CreateTopic, DeleteTopic, DeleteGroup, OffsetDelete
 //	                             as the requests of these names
 //	lossy PARTITION              tells the oracle that records of the partition are about to be lost
 //	delay API DURATION           (simulator) requests of the API are begun that much later; 0 ends it
+//	fail API ERROR [at BROKER]   (simulator) requests of the API are answered with Kafka's error; ok ends it
+//	ConfigTransactionState NAME=VALUE
+//	                             alters the configuration of __transaction_state
+//	unmarked PRODUCER PARTITION  tells the oracle that the producer's transaction, which has ended, left no
+//	                             end marker in the partition
+//	forget ID                    (simulator) the coordinator loses what it knows of a transactional id
 //
-// "of" are the symbols of a partition (T1-0), topic (T1) or group (G1).
+// "of" are the symbols of a partition (T1-0, G1-log), topic (T1) or group (G1).
 func (s *stage) verbs() []scenario.Verb {
 	plain := func(do func() string) func([]string) (scenario.Action, error) {
 		return func(words []string) (scenario.Action, error) {
@@ -71,9 +80,9 @@ func (s *stage) verbs() []scenario.Verb {
 		{Name: "scrape", Usage: "scrape", Parse: plain(s.scrape)},
 		{Name: "restart", Usage: "restart", Parse: plain(func() string { s.exporter = s.restart(); return "" })},
 		{Name: "ready", Usage: "ready", Parse: plain(s.ready)},
-		{Name: "show", Usage: "show METRIC [of…] [label=value…] [with=label,…] [round=N] [sum]", Parse: s.show},
+		{Name: "show", Usage: "show METRIC [of…] [label=value…] [with=label,…] [round=N] [sum] [left]", Parse: s.show},
 	}
-	return append(verbs, s.clientVerbs()...)
+	return slices.Concat(verbs, s.clientVerbs(), s.blockerVerbs())
 }
 
 func (s *stage) sweep() string {
@@ -113,12 +122,14 @@ type selection struct {
 	with   []string
 	round  float64
 	sum    bool // of a histogram
+	left   bool // count from the sweep's end
 }
 
 var (
 	partitionSymbol = regexp.MustCompile(`^(T\d+)-(\d+)$`)
 	topicSymbol     = regexp.MustCompile(`^T\d+$`)
 	groupSymbol     = regexp.MustCompile(`^G\d+$`)
+	logSymbol       = regexp.MustCompile(`^[GX]\d+-log$`)
 	brokerLetter    = regexp.MustCompile(`^[A-Z]$`)
 )
 
@@ -126,24 +137,33 @@ func (s *stage) show(words []string) (scenario.Action, error) {
 	if len(words) == 0 {
 		return nil, fmt.Errorf("no metric")
 	}
-	if err := (&selection{}).take(words[1:], func(symbol string) string { return symbol }); err != nil {
+	anywhere := func(symbol string) (string, int32, error) { return symbol, 0, nil }
+	if err := (&selection{}).take(words[1:], func(symbol string) string { return symbol }, anywhere); err != nil {
 		return nil, err
 	}
-	return func(_ context.Context, p *scenario.Play) (string, error) {
+	return func(ctx context.Context, p *scenario.Play) (string, error) {
 		var pick selection
-		err := pick.take(words[1:], p.Name)
+		err := pick.take(words[1:], p.Name, func(symbol string) (string, int32, error) { return p.Partition(ctx, symbol) })
 		return s.page.render(words[0], pick), err
 	}, nil
 }
 
 // take reads the words of a show command.
-func (pick *selection) take(words []string, name func(symbol string) string) error {
+func (pick *selection) take(words []string, name func(symbol string) string, locate func(symbol string) (string, int32, error)) error {
 	pick.labels = map[string]string{}
 	for _, word := range words {
 		key, value, labelled := strings.Cut(word, "=")
 		switch {
 		case word == "sum":
 			pick.sum = true
+		case word == "left":
+			pick.left = true
+		case logSymbol.MatchString(word):
+			topic, partition, err := locate(word)
+			if err != nil {
+				return err
+			}
+			pick.labels["topic"], pick.labels["partition"] = topic, strconv.Itoa(int(partition))
 		case key == "with":
 			pick.with = strings.Split(value, ",")
 		case key == "round":
@@ -237,8 +257,11 @@ func (p page) render(name string, pick selection) string {
 		if pick.sum {
 			v = m.Histogram.GetSampleSum()
 		}
+		if pick.left {
+			v -= p.total("lso_exporter_last_sweep_timestamp_seconds", selection{})
+		}
 		if pick.round > 0 {
-			v = math.Round(v/pick.round) * pick.round
+			v = math.Round(v/pick.round)*pick.round + 0 // no -0
 		}
 		text := strconv.FormatFloat(v, 'f', -1, 64)
 		have := labelsOf(m)

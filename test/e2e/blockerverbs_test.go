@@ -1,0 +1,178 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/simbroker"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+	"github.com/lso-exporter/lso-exporter/test/oracle"
+	"github.com/lso-exporter/lso-exporter/test/witness"
+)
+
+// blockerVerbs are the commands about transactions that hold partitions, and
+// the faults that hide them.
+func (s *stage) blockerVerbs() []scenario.Verb {
+	return []scenario.Verb{
+		{Name: "blocker", Usage: "blocker PARTITION", Parse: s.blocker},
+		{Name: "fail", Usage: "fail API ERROR [at BROKER]", Parse: s.fail},
+		{Name: "ConfigTransactionState", Usage: "ConfigTransactionState NAME=VALUE", Parse: s.configTransactionState},
+		{Name: "unmarked", Usage: "unmarked PRODUCER PARTITION", Parse: s.unmarked},
+		{Name: "forget", Usage: "forget ID", Parse: s.forget},
+	}
+}
+
+// blocker prints the labels of the series that names what holds a partition,
+// whose value must be 1.
+func (s *stage) blocker(words []string) (scenario.Action, error) {
+	if len(words) != 1 {
+		return nil, fmt.Errorf("one partition")
+	}
+	return func(ctx context.Context, p *scenario.Play) (string, error) {
+		topic, partition, err := p.Partition(ctx, words[0])
+		if err != nil {
+			return "", err
+		}
+		pick := selection{labels: map[string]string{"topic": topic, "partition": strconv.Itoa(int(partition))}}
+		var out []string
+		for _, m := range s.page["kafka_partition_blocking_transaction_info"] {
+			if !pick.matches(m) {
+				continue
+			}
+			text, err := renderBlocker(p, labelsOf(m))
+			if err != nil {
+				return "", err
+			}
+			if v := valueOf(m); v != 1 {
+				text += fmt.Sprint(" value ", v)
+			}
+			out = append(out, text)
+		}
+		if len(out) == 0 {
+			return "none", nil
+		}
+		return strings.Join(out, "; "), nil
+	}, nil
+}
+
+// renderBlocker prints labels as texts name what they stand for.
+func renderBlocker(p *scenario.Play, l map[string]string) (string, error) {
+	text := l["verdict"]
+	if l["reason"] != "none" {
+		text += " " + l["reason"]
+	}
+	if l["transactional_id"] != "" {
+		text += " " + p.TransactionalID(l["transactional_id"])
+	}
+	if l["producer_id"] != "" {
+		id, err := strconv.ParseInt(l["producer_id"], 10, 64)
+		if err != nil {
+			return "", err
+		}
+		epoch, err := strconv.ParseInt(l["producer_epoch"], 10, 16)
+		if err != nil {
+			return "", err
+		}
+		text += " " + p.Producer(id, int16(epoch))
+	}
+	if l["coordinator"] != "" {
+		id, err := strconv.ParseInt(l["coordinator"], 10, 32)
+		if err != nil {
+			return "", err
+		}
+		text += " at " + p.BrokerOf(int32(id))
+	}
+	return text + " by " + l["age_source"], nil
+}
+
+// kafkaErrors are the errors that fail can answer.
+var kafkaErrors = map[string]kafka.Error{
+	"COORDINATOR_LOAD_IN_PROGRESS": kafka.ErrCoordinatorLoadInProgress,
+	"COORDINATOR_NOT_AVAILABLE":    kafka.ErrCoordinatorNotAvailable,
+	"NOT_COORDINATOR":              kafka.ErrNotCoordinator,
+	"TOPIC_AUTHORIZATION_FAILED":   kafka.ErrTopicAuthorizationFailed,
+	"UNKNOWN_SERVER_ERROR":         kafka.ErrUnknownServerError,
+}
+
+func (s *stage) fail(words []string) (scenario.Action, error) {
+	if len(words) != 2 && (len(words) != 4 || words[2] != "at" || !brokerLetter.MatchString(words[3])) {
+		return nil, fmt.Errorf("an API, an error, and perhaps at a broker")
+	}
+	key := int16(0)
+	for key <= kmsg.MaxKey && kmsg.NameForKey(key) != words[0] {
+		key++
+	}
+	failure, known := kafkaErrors[words[1]]
+	if key > kmsg.MaxKey || !known && words[1] != "ok" {
+		return nil, fmt.Errorf("no API %s, or no error %s", words[0], words[1])
+	}
+	return func(context.Context, *scenario.Play) (string, error) {
+		if remove := s.faults["fail "+words[0]]; remove != nil {
+			remove()
+			delete(s.faults, "fail "+words[0])
+		}
+		if words[1] == "ok" {
+			return "", nil
+		}
+		fault := simbroker.FailRequests{APIs: []kmsg.Key{kmsg.Key(key)}, Err: failure}
+		if len(words) == 4 {
+			fault.Broker = kafka.BrokerID(words[3][0]-'A') + 1
+		}
+		s.faults["fail "+words[0]] = s.sim.Install(fault)
+		return "", nil
+	}, nil
+}
+
+func (s *stage) forget(words []string) (scenario.Action, error) {
+	if len(words) != 1 {
+		return nil, fmt.Errorf("one transactional id")
+	}
+	return func(_ context.Context, p *scenario.Play) (string, error) {
+		s.sim.Install(simbroker.ForgetTransactionalID{ID: p.Name(words[0])})
+		return "", nil
+	}, nil
+}
+
+// configTransactionState alters the configuration of __transaction_state.
+func (s *stage) configTransactionState(words []string) (scenario.Action, error) {
+	if len(words) != 1 || !strings.Contains(words[0], "=") {
+		return nil, fmt.Errorf("one NAME=VALUE")
+	}
+	return func(ctx context.Context, _ *scenario.Play) (string, error) {
+		name, value, _ := strings.Cut(words[0], "=")
+		config := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+		config.Name, config.Value, config.Op = name, &value, kmsg.IncrementalAlterConfigOpSet
+		resource := kmsg.NewIncrementalAlterConfigsRequestResource()
+		resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, "__transaction_state"
+		resource.Configs = append(resource.Configs, config)
+		req := kmsg.NewPtrIncrementalAlterConfigsRequest()
+		req.Version, req.Resources = 1, append(req.Resources, resource)
+		resp, err := ask[*kmsg.IncrementalAlterConfigsResponse](ctx, s, s.controller(), req)
+		if err != nil {
+			return "", err
+		}
+		return outcome(resp.Resources[0].ErrorCode), nil
+	}, nil
+}
+
+func (s *stage) unmarked(words []string) (scenario.Action, error) {
+	if len(words) != 2 {
+		return nil, fmt.Errorf("a producer and a partition")
+	}
+	return func(ctx context.Context, p *scenario.Play) (string, error) {
+		id, err := p.ProducerID(words[0])
+		if err != nil {
+			return "", err
+		}
+		topic, partition, err := p.Partition(ctx, words[1])
+		s.witness.Add(oracle.Act{
+			Kind: oracle.LostMarker, Sent: s.cluster.Now(), TransactionalID: witness.ProducerKey(id), Topic: topic, Partition: partition,
+		})
+		return "", err
+	}, nil
+}
