@@ -26,6 +26,9 @@ var (
 // by node id.
 func (n *Network) Secured(listeners map[int32]string) *Secured { return &Secured{n, listeners} }
 
+// Listener is the address of a broker's listener for users.
+func (s *Secured) Listener(broker int32) string { return s.listeners[broker] }
+
 // RequestAs implements Users.
 func (s *Secured) RequestAs(ctx context.Context, broker int32, user, clientID string, req kmsg.Request) (kmsg.Response, error) {
 	return s.request(ctx, s.listeners[broker], connKey{broker, user, clientID}, req)

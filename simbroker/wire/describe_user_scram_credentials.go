@@ -10,12 +10,14 @@ import (
 
 // describeUserSCRAMCredentials serves DescribeUserScramCredentials (KIP-554):
 // which mechanisms each user has, and nothing of what is kept of passwords. No
-// users named means all. It needs DESCRIBE on the cluster.
+// users named means all. It needs DESCRIBE on the cluster. Who lacks that right
+// and sends null in place of users gets no answer: Kafka stumbles over it.
 func (c *call) describeUserSCRAMCredentials(req *kmsg.DescribeUserSCRAMCredentialsRequest) {
 	if !c.mayCluster(acl.Describe) {
-		resp := kmsg.NewPtrDescribeUserSCRAMCredentialsResponse()
-		resp.ErrorCode, resp.ErrorMessage = codeOf(kafka.ErrClusterAuthorizationFailed), messageOf(denied(kafka.ErrClusterAuthorizationFailed))
-		c.send(resp)
+		if req.Users == nil {
+			return
+		}
+		c.send(undescribedCredentials(req, codeOf(kafka.ErrClusterAuthorizationFailed), fullMessageOf(kafka.ErrClusterAuthorizationFailed)))
 		return
 	}
 	byUser := make(map[string][]controller.CredentialChange)
@@ -66,8 +68,19 @@ func describedCredentials(user string, kept []controller.CredentialChange, twice
 	return result
 }
 
-func refuseDescribeUserSCRAMCredentials(_ *kmsg.DescribeUserSCRAMCredentialsRequest, code int16) kmsg.Response {
+// undescribedCredentials is an error for the request as a whole, which Kafka
+// repeats for each user without a name.
+func undescribedCredentials(req *kmsg.DescribeUserSCRAMCredentialsRequest, code int16, message *string) kmsg.Response {
 	resp := kmsg.NewPtrDescribeUserSCRAMCredentialsResponse()
-	resp.ErrorCode = code
+	resp.ErrorCode, resp.ErrorMessage = code, message
+	for range req.Users {
+		result := kmsg.NewDescribeUserSCRAMCredentialsResponseResult()
+		result.ErrorCode, result.ErrorMessage = code, message
+		resp.Results = append(resp.Results, result)
+	}
 	return resp
+}
+
+func refuseDescribeUserSCRAMCredentials(req *kmsg.DescribeUserSCRAMCredentialsRequest, code int16) kmsg.Response {
+	return undescribedCredentials(req, code, nil)
 }

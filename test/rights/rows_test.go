@@ -1,0 +1,626 @@
+package rights
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/commitlog"
+)
+
+var mine = kmsg.StringPtr("mine")
+
+// table lists what each API asks for, in the order of their numbers.
+var table = []row{
+	{
+		ask:  func(*world) kmsg.Request { return produce("orders", commitlog.Plainly(), nil) },
+		want: []answer{{"", "29"}, {"DESCRIBE topic orders", "29"}, {"WRITE topic orders", "0"}},
+	},
+	{
+		name: "to a topic that does not exist",
+		ask:  func(*world) kmsg.Request { return produce("missing", commitlog.Plainly(), nil) },
+		want: []answer{{"", "29"}, {"WRITE topic missing", "3"}},
+	},
+	{
+		name: "in a transaction",
+		ask:  func(*world) kmsg.Request { return produce("orders", unknownProducer, mine) },
+		want: []answer{{"", "53"}, {"DESCRIBE id mine", "53"}, {"WRITE id mine", "29"}, {"WRITE topic orders", "49"}},
+	},
+	{
+		ask:  func(*world) kmsg.Request { return fetch(-1) },
+		want: []answer{{"", "0 29"}, {"DESCRIBE topic orders", "0 29"}, {"READ topic orders", "0 0"}},
+	},
+	{
+		name: "by a replica",
+		ask:  func(*world) kmsg.Request { return fetch(7) },
+		want: []answer{{"", "0 29"}, {"READ topic orders", "0 29"}, {"CLUSTER_ACTION cluster", "0 6"}},
+	},
+	{
+		name: "high watermark",
+		ask:  func(*world) kmsg.Request { return listOffsets(-1, -1) },
+		want: []answer{{"", "29"}, {"DESCRIBE topic orders", "0"}},
+	},
+	{
+		name: "log end offset",
+		ask:  func(*world) kmsg.Request { return listOffsets(-2, -1) },
+		want: []answer{{"", "29"}, {"CLUSTER_ACTION cluster", "29"}, {"DESCRIBE topic orders", "0"}},
+	},
+	{
+		name: "by timestamp",
+		ask:  func(*world) kmsg.Request { return listOffsets(-1, 1767225600000) },
+		want: []answer{{"", "29"}, {"WRITE topic orders", "0"}},
+	},
+	{
+		name: "brokers", ask: func(*world) kmsg.Request { return metadata([]string{}...) },
+		show: func(resp kmsg.Response) string {
+			return fmt.Sprint(len(resp.(*kmsg.MetadataResponse).Brokers), " broker")
+		},
+		want: []answer{{"", "1 broker"}},
+	},
+	{
+		name: "all topics", ask: func(*world) kmsg.Request { return metadata() }, show: topicsOf,
+		want: []answer{{"", "none"}, {"DESCRIBE cluster", "none"}, {"DESCRIBE topic orders", "[orders 0]"}, {"ALTER topic hidden", "[hidden 0 orders 0]"}},
+	},
+	{
+		name: "of a topic", ask: func(*world) kmsg.Request { return metadata("orders", "missing") }, show: topicsOf,
+		want: []answer{
+			{"", "[missing 29 orders 29]"}, {"CREATE topic orders", "[missing 29 orders 29]"},
+			{"DESCRIBE topic orders", "[missing 29 orders 0]"}, {"DESCRIBE topic missing", "[missing 3 orders 0]"},
+		},
+	},
+	{
+		name: "by id",
+		ask: func(w *world) kmsg.Request {
+			req := metadata([]string{}...)
+			req.Topics = []kmsg.MetadataRequestTopic{{TopicID: w.ids["orders"]}}
+			return req
+		},
+		show: topicsOf,
+		want: []answer{{"", "[null 29]"}, {"DESCRIBE topic orders", "[orders 0]"}},
+	},
+	{
+		name: "authorized operations",
+		ask: func(*world) kmsg.Request {
+			req := metadata("orders")
+			req.Version, req.IncludeTopicAuthorizedOperations, req.IncludeClusterAuthorizedOperations = 10, true, true
+			return req
+		},
+		show: func(resp kmsg.Response) string {
+			got := resp.(*kmsg.MetadataResponse)
+			return "topic " + operations(got.Topics[0].AuthorizedOperations) + " cluster " + operations(got.AuthorizedOperations)
+		},
+		want: []answer{
+			{"", "topic not told cluster none"}, {"READ topic orders", "topic [DESCRIBE READ] cluster none"},
+			{"ALL topic orders", "topic [ALTER ALTER_CONFIGS CREATE DELETE DESCRIBE DESCRIBE_CONFIGS READ WRITE] cluster none"},
+			{"ALTER cluster", "topic [ALTER ALTER_CONFIGS CREATE DELETE DESCRIBE DESCRIBE_CONFIGS READ WRITE] cluster [ALTER DESCRIBE]"},
+		},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrOffsetCommitRequest()
+			req.Version, req.Group, req.Generation = 9, "committed", -1
+			p := kmsg.NewOffsetCommitRequestTopicPartition()
+			req.Topics = []kmsg.OffsetCommitRequestTopic{{Topic: "orders", Partitions: []kmsg.OffsetCommitRequestTopicPartition{p}}}
+			return req
+		},
+		want: []answer{{"", "30"}, {"DESCRIBE group committed", "30"}, {"READ group committed", "29"}, {"READ topic orders", "0"}},
+	},
+	{
+		name: "all topics", ask: func(*world) kmsg.Request { return offsetFetch("g") }, show: fetchedTopics,
+		want: []answer{
+			{"", "30 none"}, {"DESCRIBE cluster", "30 none"}, {"DESCRIBE group g", "0 none"}, {"DESCRIBE topic orders", "0 [orders 0]"},
+		},
+	},
+	{
+		name: "of a topic", ask: func(*world) kmsg.Request { return offsetFetch("g", "orders", "hidden") }, show: fetchedTopics,
+		want: []answer{{"", "30 none"}, {"READ group g", "0 [hidden 29 orders 29]"}, {"DESCRIBE topic orders", "0 [hidden 29 orders 0]"}},
+	},
+	{
+		name: "of a group that does not exist", ask: func(*world) kmsg.Request { return offsetFetch("missing") }, show: fetchedTopics,
+		want: []answer{{"", "30 none"}, {"DESCRIBE group missing", "0 none"}},
+	},
+	{
+		name: "of a group", ask: func(*world) kmsg.Request { return coordinator(0, "g") },
+		want: []answer{{"", "0 30"}, {"DESCRIBE cluster", "0 30"}, {"DESCRIBE group g", "0 0"}},
+	},
+	{
+		name: "of a transactional id", ask: func(*world) kmsg.Request { return coordinator(1, "billing") },
+		want: []answer{{"", "0 53"}, {"DESCRIBE id billing", "0 0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrJoinGroupRequest()
+			req.Group, req.SessionTimeoutMillis, req.RebalanceTimeoutMillis, req.ProtocolType = "joined", 10000, 10000, "consumer"
+			req.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range"}}
+			return req
+		},
+		want: []answer{{"", "30"}, {"DESCRIBE group joined", "30"}, {"READ group joined", "79"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrHeartbeatRequest()
+			req.Group, req.MemberID = "g", "nobody"
+			return req
+		},
+		want: []answer{{"", "30"}, {"READ group g", "25"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrLeaveGroupRequest()
+			req.Group = "g"
+			req.Members = []kmsg.LeaveGroupRequestMember{{MemberID: "nobody"}}
+			return req
+		},
+		want: []answer{{"", "30"}, {"READ group g", "0 25"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrSyncGroupRequest()
+			req.Group, req.MemberID, req.Generation = "g", "nobody", 1
+			req.ProtocolType, req.Protocol = kmsg.StringPtr("consumer"), kmsg.StringPtr("range")
+			return req
+		},
+		want: []answer{{"", "30"}, {"READ group g", "25"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeGroupsRequest()
+			req.Groups = []string{"g", "missing"}
+			return req
+		},
+		want: []answer{{"", "30 30"}, {"DESCRIBE cluster", "30 30"}, {"DESCRIBE group missing", "30 69"}, {"DESCRIBE group g", "0 69"}},
+	},
+	{
+		name: "authorized operations",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeGroupsRequest()
+			req.Groups, req.IncludeAuthorizedOperations = []string{"g"}, true
+			return req
+		},
+		show: func(resp kmsg.Response) string {
+			return operations(resp.(*kmsg.DescribeGroupsResponse).Groups[0].AuthorizedOperations)
+		},
+		want: []answer{{"", "not told"}, {"READ group g", "[DESCRIBE READ]"}},
+	},
+	{
+		ask: func(*world) kmsg.Request { return kmsg.NewPtrListGroupsRequest() }, show: groups,
+		want: []answer{{"", "0 none"}, {"DELETE group g", "0 [g]"}},
+	},
+	{
+		name: "with the cluster's right",
+		ask:  func(*world) kmsg.Request { return kmsg.NewPtrListGroupsRequest() }, show: groups,
+		want: []answer{{"", "0 none"}, {"DESCRIBE cluster", "0 [g h]"}},
+	},
+	{
+		name: "after the login",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrSASLHandshakeRequest()
+			req.Version, req.Mechanism = 1, "PLAIN"
+			return req
+		},
+		want: []answer{{"", "34"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrApiVersionsRequest()
+			req.Version, req.ClientSoftwareName, req.ClientSoftwareVersion = 3, "rights", "1"
+			return req
+		},
+		want: []answer{{"", "0"}},
+	},
+	{
+		ask:  func(*world) kmsg.Request { return createTopic("new") },
+		want: []answer{{"", "29 0"}, {"CREATE topic new", "0 29"}, {"DESCRIBE_CONFIGS topic new", "0 0"}},
+	},
+	{
+		name: "with the cluster's right",
+		ask:  func(*world) kmsg.Request { return createTopic("new") },
+		want: []answer{{"", "29 0"}, {"CREATE cluster", "0 29"}, {"ALTER_CONFIGS topic new", "0 0"}},
+	},
+	{
+		name: "that does not exist",
+		ask:  func(*world) kmsg.Request { return deleteTopic("missing", [16]byte{}) }, show: deletedTopics,
+		want: []answer{{"", "[missing 29]"}, {"DESCRIBE topic missing", "[missing 3]"}},
+	},
+	{
+		name: "that is seen",
+		ask:  func(*world) kmsg.Request { return deleteTopic("orders", [16]byte{}) }, show: deletedTopics,
+		want: []answer{{"", "[orders 29]"}, {"DESCRIBE topic orders", "[orders 29]"}},
+	},
+	{
+		name: "by id",
+		ask:  func(w *world) kmsg.Request { return deleteTopic("", w.ids["orders"]) }, show: deletedTopics,
+		want: []answer{{"", "[null 29]"}, {"DESCRIBE topic orders", "[orders 29]"}},
+	},
+	{
+		name: "with the cluster's right",
+		ask:  func(*world) kmsg.Request { return deleteTopic("missing", [16]byte{}) }, show: deletedTopics,
+		want: []answer{{"", "[missing 29]"}, {"DELETE cluster", "[missing 3]"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDeleteRecordsRequest()
+			req.TimeoutMillis = 10000
+			req.Topics = []kmsg.DeleteRecordsRequestTopic{{Topic: "orders", Partitions: []kmsg.DeleteRecordsRequestTopicPartition{{Offset: 0}}}}
+			return req
+		},
+		want: []answer{{"", "29"}, {"READ topic orders", "29"}, {"DELETE topic orders", "0"}},
+	},
+	{
+		name: "of a transactional id",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrInitProducerIDRequest()
+			req.TransactionalID, req.TransactionTimeoutMillis = kmsg.StringPtr("new"), 60000
+			return req
+		},
+		want: []answer{{"", "53"}, {"DESCRIBE id new", "53"}, {"WRITE id new", "0"}},
+	},
+	{
+		name: "of an idempotent producer",
+		ask:  func(*world) kmsg.Request { return kmsg.NewPtrInitProducerIDRequest() },
+		want: []answer{{"", "31"}, {"READ topic orders", "31"}, {"WRITE topic missing", "0"}},
+	},
+	{
+		name: "with the cluster's right",
+		ask:  func(*world) kmsg.Request { return kmsg.NewPtrInitProducerIDRequest() },
+		want: []answer{{"", "31"}, {"IDEMPOTENT_WRITE cluster", "0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrOffsetForLeaderEpochRequest()
+			req.ReplicaID = -1
+			p := kmsg.NewOffsetForLeaderEpochRequestTopicPartition()
+			req.Topics = []kmsg.OffsetForLeaderEpochRequestTopic{{Topic: "orders", Partitions: []kmsg.OffsetForLeaderEpochRequestTopicPartition{p}}}
+			return req
+		},
+		want: []answer{{"", "29"}, {"DESCRIBE topic orders", "0"}},
+	},
+	{
+		name: "with the cluster's right",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrOffsetForLeaderEpochRequest()
+			req.ReplicaID = -1
+			p := kmsg.NewOffsetForLeaderEpochRequestTopicPartition()
+			req.Topics = []kmsg.OffsetForLeaderEpochRequestTopic{{Topic: "orders", Partitions: []kmsg.OffsetForLeaderEpochRequestTopicPartition{p}}}
+			return req
+		},
+		want: []answer{{"", "29"}, {"CLUSTER_ACTION cluster", "0"}},
+	},
+	{
+		ask:  func(*world) kmsg.Request { return addPartitions("orders") },
+		want: []answer{{"", "0 53"}, {"WRITE id mine", "0 29"}, {"WRITE topic orders", "0 49"}},
+	},
+	{
+		name: "of an internal topic",
+		ask:  func(*world) kmsg.Request { return addPartitions("__consumer_offsets") },
+		want: []answer{{"", "0 53"}, {"WRITE id mine", "0 29"}, {"ALL topic __consumer_offsets", "0 29"}},
+	},
+	{
+		name: "by a broker",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrAddPartitionsToTxnRequest()
+			req.Version = 4
+			req.Transactions = []kmsg.AddPartitionsToTxnRequestTransaction{{
+				TransactionalID: "mine", ProducerID: 4242424242,
+				Topics: []kmsg.AddPartitionsToTxnRequestTransactionTopic{{Topic: "orders", Partitions: []int32{0}}},
+			}}
+			return req
+		},
+		want: []answer{{"", "31"}, {"WRITE id mine, WRITE topic orders", "31"}, {"CLUSTER_ACTION cluster", "0 49"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrAddOffsetsToTxnRequest()
+			req.TransactionalID, req.ProducerID, req.Group = "mine", 4242424242, "g"
+			return req
+		},
+		want: []answer{{"", "53"}, {"WRITE id mine", "30"}, {"READ group g", "49"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrEndTxnRequest()
+			req.TransactionalID, req.ProducerID, req.Commit = "mine", 4242424242, true
+			return req
+		},
+		want: []answer{{"", "53"}, {"DESCRIBE id mine", "53"}, {"WRITE id mine", "49"}},
+	},
+	{
+		ask:  func(*world) kmsg.Request { return markers("missing") },
+		want: []answer{{"", "31"}, {"WRITE topic missing", "31"}, {"CLUSTER_ACTION cluster", "3"}},
+	},
+	{
+		name: "with the administrator's right",
+		ask:  func(*world) kmsg.Request { return markers("missing") },
+		want: []answer{{"", "31"}, {"ALTER cluster", "3"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrTxnOffsetCommitRequest()
+			req.TransactionalID, req.ProducerID, req.Group, req.Generation = "mine", 4242424242, "txn-committed", -1
+			p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+			req.Topics = []kmsg.TxnOffsetCommitRequestTopic{{Topic: "orders", Partitions: []kmsg.TxnOffsetCommitRequestTopicPartition{p}}}
+			return req
+		},
+		want: []answer{
+			{"", "53"}, {"WRITE id mine", "30"}, {"READ group txn-committed", "29"}, {"READ topic orders", "49"},
+		},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeACLsRequest()
+			req.ResourceType, req.ResourcePatternType = kmsg.ACLResourceTypeAny, kmsg.ACLResourcePatternTypeAny
+			req.Operation, req.PermissionType = kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
+			return req
+		},
+		want: []answer{{"", "31"}, {"ALTER_CONFIGS cluster", "31"}, {"DESCRIBE cluster", "0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrCreateACLsRequest()
+			req.Creations = []kmsg.CreateACLsRequestCreation{{
+				ResourceType: kmsg.ACLResourceTypeTopic, ResourceName: "orders", ResourcePatternType: kmsg.ACLResourcePatternTypeLiteral,
+				Principal: "User:nobody", Host: "*", Operation: kmsg.ACLOperationRead, PermissionType: kmsg.ACLPermissionTypeAllow,
+			}}
+			return req
+		},
+		want: []answer{{"", "31"}, {"DESCRIBE cluster", "31"}, {"ALTER cluster", "0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDeleteACLsRequest()
+			req.Filters = []kmsg.DeleteACLsRequestFilter{{
+				ResourceType: kmsg.ACLResourceTypeAny, ResourcePatternType: kmsg.ACLResourcePatternTypeAny,
+				Principal: kmsg.StringPtr("User:absent"), Operation: kmsg.ACLOperationAny, PermissionType: kmsg.ACLPermissionTypeAny,
+			}}
+			return req
+		},
+		want: []answer{{"", "31"}, {"ALTER cluster", "0"}},
+	},
+	{
+		name: "of a topic", ask: func(*world) kmsg.Request { return describeConfigs(kmsg.ConfigResourceTypeTopic, "orders") },
+		want: []answer{{"", "29"}, {"READ topic orders", "29"}, {"DESCRIBE_CONFIGS topic orders", "0"}},
+	},
+	{
+		name: "of a broker", ask: func(*world) kmsg.Request { return describeConfigs(kmsg.ConfigResourceTypeBroker, "1") },
+		want: []answer{{"", "31"}, {"DESCRIBE cluster", "31"}, {"DESCRIBE_CONFIGS cluster", "0"}},
+	},
+	{
+		name: "of a group", ask: func(*world) kmsg.Request { return describeConfigs(kmsg.ConfigResourceTypeGroupConfig, "g") },
+		want: []answer{{"", "30"}, {"ALTER_CONFIGS group g", "0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeLogDirsRequest()
+			req.Topics = []kmsg.DescribeLogDirsRequestTopic{{Topic: "orders", Partitions: []int32{0}}}
+			return req
+		},
+		want: []answer{{"", "31"}, {"DESCRIBE topic orders", "31"}, {"DESCRIBE cluster", "0 0"}},
+	},
+	{
+		name: "after the login",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrSASLAuthenticateRequest()
+			req.SASLAuthBytes = []byte("token")
+			return req
+		},
+		want: []answer{{"", "34"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrCreatePartitionsRequest()
+			req.ValidateOnly, req.TimeoutMillis = true, 10000
+			t := kmsg.NewCreatePartitionsRequestTopic()
+			t.Topic, t.Count = "orders", 1
+			req.Topics = append(req.Topics, t)
+			return req
+		},
+		want: []answer{{"", "29"}, {"CREATE topic orders", "29"}, {"ALTER topic orders", "37"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDeleteGroupsRequest()
+			req.Groups = []string{"missing"}
+			return req
+		},
+		want: []answer{{"", "30"}, {"READ group missing", "30"}, {"DELETE group missing", "69"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrElectLeadersRequest()
+			req.TimeoutMillis = 10000
+			req.Topics = []kmsg.ElectLeadersRequestTopic{{Topic: "orders", Partitions: []int32{0}}}
+			return req
+		},
+		show: func(resp kmsg.Response) string { return fmt.Sprint(resp.(*kmsg.ElectLeadersResponse).ErrorCode) },
+		want: []answer{{"", "31"}, {"ALTER topic orders", "31"}, {"ALTER cluster", "0"}},
+	},
+	{
+		name: "of a topic",
+		ask: func(*world) kmsg.Request {
+			return alterConfigs(kmsg.ConfigResourceTypeTopic, "orders", "retention.ms", "1000")
+		},
+		want: []answer{{"", "29"}, {"ALTER topic orders", "29"}, {"ALTER_CONFIGS topic orders", "0"}},
+	},
+	{
+		name: "of brokers",
+		ask: func(*world) kmsg.Request {
+			return alterConfigs(kmsg.ConfigResourceTypeBroker, "", "log.retention.ms", "1000")
+		},
+		want: []answer{{"", "31"}, {"ALTER cluster", "31"}, {"ALTER_CONFIGS cluster", "0"}},
+	},
+	{
+		name: "of a group",
+		ask: func(*world) kmsg.Request {
+			return alterConfigs(kmsg.ConfigResourceTypeGroupConfig, "g", "consumer.session.timeout.ms", "45000")
+		},
+		want: []answer{{"", "30"}, {"ALTER_CONFIGS group g", "0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrAlterPartitionAssignmentsRequest()
+			req.TimeoutMillis = 10000
+			req.Topics = []kmsg.AlterPartitionAssignmentsRequestTopic{{
+				Topic: "orders", Partitions: []kmsg.AlterPartitionAssignmentsRequestTopicPartition{{}},
+			}}
+			return req
+		},
+		show: func(resp kmsg.Response) string {
+			return fmt.Sprint(resp.(*kmsg.AlterPartitionAssignmentsResponse).ErrorCode)
+		},
+		want: []answer{{"", "31"}, {"ALTER topic orders", "31"}, {"ALTER cluster", "0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrListPartitionReassignmentsRequest()
+			req.TimeoutMillis = 10000
+			return req
+		},
+		want: []answer{{"", "31"}, {"DESCRIBE topic orders", "31"}, {"DESCRIBE cluster", "0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrOffsetDeleteRequest()
+			req.Group = "deleted"
+			req.Topics = []kmsg.OffsetDeleteRequestTopic{{Topic: "orders", Partitions: []kmsg.OffsetDeleteRequestTopicPartition{{}}}}
+			return req
+		},
+		want: []answer{{"", "30"}, {"READ group deleted", "30"}, {"DELETE group deleted", "0 29"}, {"READ topic orders", "0 0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeUserSCRAMCredentialsRequest()
+			req.Users = []kmsg.DescribeUserSCRAMCredentialsRequestUser{{Name: "absent"}}
+			return req
+		},
+		want: []answer{{"", "31 31"}, {"DESCRIBE_CONFIGS cluster", "31 31"}, {"DESCRIBE cluster", "0 91"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrAlterUserSCRAMCredentialsRequest()
+			req.Deletions = []kmsg.AlterUserSCRAMCredentialsRequestDeletion{{Name: "absent", Mechanism: 1}}
+			return req
+		},
+		want: []answer{{"", "31"}, {"DESCRIBE cluster", "31"}, {"ALTER cluster", "91"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeClusterRequest()
+			req.EndpointType, req.IncludeClusterAuthorizedOperations = 1, true
+			return req
+		},
+		show: func(resp kmsg.Response) string {
+			got := resp.(*kmsg.DescribeClusterResponse)
+			return fmt.Sprint(got.ErrorCode, " ", len(got.Brokers), " broker ", operations(got.ClusterAuthorizedOperations))
+		},
+		want: []answer{{"", "0 1 broker none"}, {"IDEMPOTENT_WRITE cluster", "0 1 broker none"}, {"DESCRIBE cluster", "0 1 broker [DESCRIBE IDEMPOTENT_WRITE]"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeProducersRequest()
+			req.Topics = []kmsg.DescribeProducersRequestTopic{
+				{Topic: "orders", Partitions: []int32{0}}, {Topic: "missing", Partitions: []int32{0}},
+			}
+			return req
+		},
+		want: []answer{{"", "29 29"}, {"DESCRIBE topic orders, DESCRIBE topic missing", "29 29"}, {"READ topic orders", "0 29"}, {"READ topic missing", "0 3"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeTransactionsRequest()
+			req.TransactionalIDs = []string{"billing"}
+			return req
+		},
+		show: described,
+		want: []answer{
+			{"", "53  none"}, {"READ topic orders", "53  none"}, {"DESCRIBE id billing", "0 Ongoing [orders]"}, {"WRITE topic hidden", "0 Ongoing [hidden orders]"},
+		},
+	},
+	{
+		name: "without a right on topics",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeTransactionsRequest()
+			req.TransactionalIDs = []string{"billing"}
+			return req
+		},
+		show: described,
+		want: []answer{{"", "53  none"}, {"WRITE id billing", "0 Ongoing none"}},
+	},
+	{
+		name: "of an id that does not exist",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeTransactionsRequest()
+			req.TransactionalIDs = []string{"absent"}
+			return req
+		},
+		want: []answer{{"", "53"}, {"DESCRIBE id absent", "105"}},
+	},
+	{
+		ask: func(*world) kmsg.Request { return kmsg.NewPtrListTransactionsRequest() }, show: transactions,
+		want: []answer{{"", "0 none"}, {"DESCRIBE cluster", "0 none"}, {"DESCRIBE id billing", "0 [billing Ongoing]"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+			req.Group, req.MemberID, req.RebalanceTimeoutMillis = "modern", "AAAAAAAAAAAAAAAAAAAAAA", 10000
+			req.SubscribedTopicNames, req.Topics = []string{"orders"}, []kmsg.ConsumerGroupHeartbeatRequestTopic{}
+			return req
+		},
+		want: []answer{{"", "30"}, {"DESCRIBE group modern", "30"}, {"READ group modern", "29"}, {"DESCRIBE topic orders", "0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrConsumerGroupDescribeRequest()
+			req.Groups = []string{"modern"}
+			return req
+		},
+		want: []answer{{"", "30"}, {"DESCRIBE cluster", "30"}, {"DESCRIBE group modern", "29"}, {"DESCRIBE topic orders", "0"}},
+	},
+	{
+		name: "of a topic",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeTopicPartitionsRequest()
+			req.ResponsePartitionLimit = 100
+			req.Topics = []kmsg.DescribeTopicPartitionsRequestTopic{{Topic: "orders"}, {Topic: "missing"}}
+			return req
+		},
+		show: describedTopics,
+		want: []answer{{"", "[missing 29 orders 29]"}, {"DESCRIBE topic orders", "[missing 29 orders 0]"}, {"DESCRIBE topic missing", "[missing 3 orders 0]"}},
+	},
+	{
+		name: "all topics",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeTopicPartitionsRequest()
+			req.ResponsePartitionLimit = 100
+			return req
+		},
+		show: describedTopics,
+		want: []answer{{"", "none"}, {"DESCRIBE topic orders", "[orders 0]"}},
+	},
+	{
+		name: "that does not exist",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrShareGroupDescribeRequest()
+			req.GroupIDs = []string{"missing"}
+			return req
+		},
+		want: []answer{{"", "30"}, {"DESCRIBE cluster", "30"}, {"DESCRIBE group missing", "69"}},
+	},
+	{
+		name: "that does not exist",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrStreamsGroupDescribeRequest()
+			req.Groups = []string{"missing"}
+			return req
+		},
+		want: []answer{{"", "30"}, {"DESCRIBE cluster", "30"}, {"DESCRIBE group missing", "69"}},
+	},
+	{
+		name: "that does not exist",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeShareGroupOffsetsRequest()
+			req.Groups = []kmsg.DescribeShareGroupOffsetsRequestGroup{{GroupID: "missing"}}
+			return req
+		},
+		want: []answer{{"", "30"}, {"DESCRIBE cluster", "30"}, {"DESCRIBE group missing", "0"}},
+	},
+}
