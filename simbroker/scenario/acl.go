@@ -127,6 +127,7 @@ func (p *Play) createACL(ctx context.Context, ref aclRef) (string, error) {
 	if code := resp.(*kmsg.CreateACLsResponse).Results[0].ErrorCode; code != 0 {
 		return renderError(code), nil
 	}
+	p.granted = append(p.granted, creation)
 	return ok, p.awaitACL(ctx, creation, true)
 }
 
@@ -135,25 +136,46 @@ func (p *Play) deleteACL(ctx context.Context, ref aclRef) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	results, err := p.deleteACLs(ctx, creation)
+	if err != nil {
+		return "", err
+	}
+	if code := results[0].ErrorCode; code != 0 {
+		return renderError(code), nil
+	}
+	return fmt.Sprintf("%d deleted", len(results[0].MatchingACLs)), p.awaitACL(ctx, creation, false)
+}
+
+// deleteACLs deletes ACLs, one result each.
+func (p *Play) deleteACLs(ctx context.Context, creations ...kmsg.CreateACLsRequestCreation) ([]kmsg.DeleteACLsResponseResult, error) {
 	broker, err := p.anyBroker()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	f := kmsg.NewDeleteACLsRequestFilter()
-	f.ResourceType, f.ResourceName, f.ResourcePatternType = creation.ResourceType, &creation.ResourceName, creation.ResourcePatternType
-	f.Principal, f.Host = &creation.Principal, &creation.Host
-	f.Operation, f.PermissionType = creation.Operation, creation.PermissionType
 	req := kmsg.NewPtrDeleteACLsRequest()
-	req.Version, req.Filters = p.version(req.Key(), -1), []kmsg.DeleteACLsRequestFilter{f}
+	req.Version = p.version(req.Key(), -1)
+	for i := range creations {
+		c, f := &creations[i], kmsg.NewDeleteACLsRequestFilter()
+		f.ResourceType, f.ResourceName, f.ResourcePatternType = c.ResourceType, &c.ResourceName, c.ResourcePatternType
+		f.Principal, f.Host, f.Operation, f.PermissionType = &c.Principal, &c.Host, c.Operation, c.PermissionType
+		req.Filters = append(req.Filters, f)
+	}
 	resp, err := p.ask(ctx, broker, req)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	result := resp.(*kmsg.DeleteACLsResponse).Results[0]
-	if result.ErrorCode != 0 {
-		return renderError(result.ErrorCode), nil
+	return resp.(*kmsg.DeleteACLsResponse).Results, nil
+}
+
+// revokeAll deletes the ACLs that the scenario has made.
+func (p *Play) revokeAll(ctx context.Context) error {
+	if len(p.granted) == 0 {
+		return nil
 	}
-	return fmt.Sprintf("%d deleted", len(result.MatchingACLs)), p.awaitACL(ctx, creation, false)
+	granted := p.granted
+	p.granted = nil
+	_, err := p.deleteACLs(ctx, granted...)
+	return err
 }
 
 // awaitACL waits until every broker that runs has an ACL, or has it no more.

@@ -28,9 +28,10 @@ type Play struct {
 
 	user string // as whom requests are made, "" for one who may do everything
 
-	silent   map[int32]string              // brokers that were paused ("paused") or ended ("down")
-	altered  map[string]bool               // dynamic properties of all brokers to reset
-	created  []string                      // symbols of users to delete
+	silent   map[int32]string // brokers that were paused ("paused") or ended ("down")
+	altered  map[string]bool  // dynamic properties of all brokers to reset
+	created  []string         // symbols of users to delete
+	granted  []kmsg.CreateACLsRequestCreation
 	injected []func(context.Context) error // F1, F2, …: what withdraws them; nil once it has
 }
 

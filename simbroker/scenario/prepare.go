@@ -69,7 +69,7 @@ func (p *Play) restore(ctx context.Context) error {
 	if disturbed {
 		errs = append(errs, p.awaitBrokers(ctx))
 	}
-	errs = append(errs, p.deleteUsers(ctx))
+	errs = append(errs, p.revokeAll(ctx), p.deleteUsers(ctx))
 	return errors.Join(errs...)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/pbkdf2"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -127,27 +126,17 @@ func (p *Play) alterCredentials(ctx context.Context, req *kmsg.AlterUserSCRAMCre
 	return nil
 }
 
-// deleteUsers takes the users' rights and credentials away.
+// deleteUsers takes the users' credentials away.
 func (p *Play) deleteUsers(ctx context.Context) error {
 	if len(p.created) == 0 {
 		return nil
 	}
-	remove, broker, err := kmsg.NewPtrAlterUserSCRAMCredentialsRequest(), int32(0), error(nil)
-	acls := kmsg.NewPtrDeleteACLsRequest()
-	acls.Version = p.version(acls.Key(), -1)
+	req := kmsg.NewPtrAlterUserSCRAMCredentialsRequest()
 	for _, symbol := range p.created {
 		d := kmsg.NewAlterUserSCRAMCredentialsRequestDeletion()
 		d.Name, d.Mechanism = p.userName(symbol), scramSHA256
-		remove.Deletions = append(remove.Deletions, d)
-		f := kmsg.NewDeleteACLsRequestFilter()
-		f.ResourceType, f.ResourcePatternType = kmsg.ACLResourceTypeAny, kmsg.ACLResourcePatternTypeAny
-		f.Principal = kmsg.StringPtr("User:" + p.userName(symbol))
-		f.Operation, f.PermissionType = kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
-		acls.Filters = append(acls.Filters, f)
+		req.Deletions = append(req.Deletions, d)
 	}
 	p.created = nil
-	if broker, err = p.anyBroker(); err == nil {
-		_, err = p.ask(ctx, broker, acls)
-	}
-	return errors.Join(err, p.alterCredentials(ctx, remove))
+	return p.alterCredentials(ctx, req)
 }
