@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -55,7 +56,7 @@ func (b Binding) Check() error {
 		return refuse("Invalid resourceType %s", b.ResourceType)
 	case b.PatternType != Literal && b.PatternType != Prefixed:
 		return refuse("Invalid patternType %s", b.PatternType)
-	case b.Operation == AnyOperation || b.Operation == "":
+	case !slices.Contains(operations, b.Operation):
 		return refuse("Invalid operation %s", b.Operation)
 	case b.Permission != Allow && b.Permission != Deny:
 		return refuse("Invalid permissionType %s", b.Permission)

@@ -22,6 +22,12 @@ const (
 	TwoPhaseCommit  Operation = "TWO_PHASE_COMMIT"
 )
 
+// operations are those that a Binding may be about.
+var operations = []Operation{
+	AllOperations, Read, Write, Create, Delete, Alter, Describe, ClusterAction, DescribeConfigs, AlterConfigs,
+	IdempotentWrite, CreateTokens, DescribeTokens, TwoPhaseCommit,
+}
+
 // ResourceType is the kind of thing that a right is about, by Kafka's name.
 type ResourceType string
 

@@ -71,7 +71,8 @@ func aclWords(kind kmsg.ACLResourceType, pattern kmsg.ACLResourcePatternType, op
 
 // createACLs serves CreateAcls, each binding with its own error; any broker
 // forwards it to the controller. It needs ALTER on the cluster, and an
-// authorizer: else SECURITY_DISABLED.
+// authorizer: else SECURITY_DISABLED. Where one binding has a word that only
+// filters may have, all are UNKNOWN_SERVER_ERROR.
 func (c *call) createACLs(req *kmsg.CreateACLsRequest) {
 	if err := c.checkACLs(acl.Alter); err != nil {
 		c.send(unmadeACLs(req, codeOf(err), messageOf(err)))
@@ -82,6 +83,10 @@ func (c *call) createACLs(req *kmsg.CreateACLsRequest) {
 		b, ok := aclWords(asked.ResourceType, asked.ResourcePatternType, asked.Operation, asked.PermissionType)
 		if !ok {
 			c.hangUp()
+			return
+		}
+		if isForFilters(b) {
+			c.refuse(kafka.ErrUnknownServerError)
 			return
 		}
 		b.Name, b.Principal, b.Host = asked.ResourceName, asked.Principal, asked.Host
@@ -96,6 +101,13 @@ func (c *call) createACLs(req *kmsg.CreateACLsRequest) {
 		}
 		c.send(resp)
 	})
+}
+
+// isForFilters says whether a binding has a word that only filters may have,
+// over which Kafka stumbles.
+func isForFilters(b acl.Binding) bool {
+	return b.ResourceType == acl.AnyResource || b.Operation == acl.AnyOperation || b.Permission == acl.AnyPermission ||
+		b.PatternType == acl.AnyPattern || b.PatternType == acl.Match
 }
 
 // checkACLs is the error of who may not look at ACLs, or change them.

@@ -2,6 +2,8 @@ package rights
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -9,6 +11,29 @@ import (
 )
 
 var mine = kmsg.StringPtr("mine")
+
+// nobodyReads is an ACL for a user that there is not.
+var nobodyReads = kmsg.CreateACLsRequestCreation{
+	ResourceType: kmsg.ACLResourceTypeTopic, ResourceName: "orders", ResourcePatternType: kmsg.ACLResourcePatternTypeLiteral,
+	Principal: "User:nobody", Host: "*", Operation: kmsg.ACLOperationRead, PermissionType: kmsg.ACLPermissionTypeAllow,
+}
+
+// createdACLs shows the results of CreateAcls in order.
+func createdACLs(resp kmsg.Response) string {
+	var lines []string
+	for _, r := range resp.(*kmsg.CreateACLsResponse).Results {
+		lines = append(lines, fmt.Sprint(r.ErrorCode, " ", text(r.ErrorMessage)))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// text is a nullable text.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
 
 // table lists what each API asks for, in the order of their numbers.
 var table = []row{
@@ -357,13 +382,80 @@ var table = []row{
 	{
 		ask: func(*world) kmsg.Request {
 			req := kmsg.NewPtrCreateACLsRequest()
-			req.Creations = []kmsg.CreateACLsRequestCreation{{
-				ResourceType: kmsg.ACLResourceTypeTopic, ResourceName: "orders", ResourcePatternType: kmsg.ACLResourcePatternTypeLiteral,
-				Principal: "User:nobody", Host: "*", Operation: kmsg.ACLOperationRead, PermissionType: kmsg.ACLPermissionTypeAllow,
-			}}
+			req.Creations = []kmsg.CreateACLsRequestCreation{nobodyReads}
 			return req
 		},
 		want: []answer{{"", "31"}, {"DESCRIBE cluster", "31"}, {"ALTER cluster", "0"}},
+	},
+	{
+		name: "with mistakes",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrCreateACLsRequest()
+			for _, spoil := range []func(*kmsg.CreateACLsRequestCreation){
+				func(c *kmsg.CreateACLsRequestCreation) { c.ResourceName = "" },
+				func(c *kmsg.CreateACLsRequestCreation) { c.ResourceType = kmsg.ACLResourceTypeCluster },
+				func(c *kmsg.CreateACLsRequestCreation) { c.ResourceType = 99 },
+				func(c *kmsg.CreateACLsRequestCreation) { c.Operation = 99 },
+				func(c *kmsg.CreateACLsRequestCreation) { c.PermissionType = 99 },
+				func(c *kmsg.CreateACLsRequestCreation) { c.ResourcePatternType = 99 },
+				func(c *kmsg.CreateACLsRequestCreation) { c.Principal = "nobody" },
+			} {
+				c := nobodyReads
+				spoil(&c)
+				req.Creations = append(req.Creations, c)
+			}
+			return req
+		},
+		show: createdACLs,
+		want: []answer{{"ALTER cluster", "42 Invalid empty resource name; 42 The only valid name for the CLUSTER resource is kafka-cluster; " +
+			"42 Invalid resourceType UNKNOWN; 42 Invalid operation UNKNOWN; 42 Invalid permissionType UNKNOWN; 42 Invalid patternType UNKNOWN; " +
+			"42 Could not parse principal from `nobody` (no colon is present separating the principal type from the principal name)"}},
+	},
+	{
+		name: "with a word for any operation",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrCreateACLsRequest()
+			anything := nobodyReads
+			anything.Operation = kmsg.ACLOperationAny
+			req.Creations = []kmsg.CreateACLsRequestCreation{nobodyReads, anything}
+			return req
+		},
+		show: createdACLs,
+		want: []answer{{"ALTER cluster", "-1 ; -1 "}},
+	},
+	{
+		name: "with a pattern for filters",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrCreateACLsRequest()
+			match := nobodyReads
+			match.ResourcePatternType = kmsg.ACLResourcePatternTypeMatch
+			req.Creations = []kmsg.CreateACLsRequestCreation{nobodyReads, match}
+			return req
+		},
+		show: createdACLs,
+		want: []answer{{"ALTER cluster", "-1 ; -1 "}},
+	},
+	{
+		name: "that are chosen twice",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDeleteACLsRequest()
+			f := kmsg.DeleteACLsRequestFilter{
+				ResourceType: kmsg.ACLResourceTypeTopic, ResourceName: kmsg.StringPtr("new"), ResourcePatternType: kmsg.ACLResourcePatternTypeMatch,
+				Principal: kmsg.StringPtr("User:twice"), Operation: kmsg.ACLOperationAny, PermissionType: kmsg.ACLPermissionTypeAny,
+			}
+			unknown := f
+			unknown.Operation = 99
+			req.Filters = []kmsg.DeleteACLsRequestFilter{f, unknown, f}
+			return req
+		},
+		show: func(resp kmsg.Response) string {
+			var lines []string
+			for _, r := range resp.(*kmsg.DeleteACLsResponse).Results {
+				lines = append(lines, fmt.Sprint(r.ErrorCode, " ", text(r.ErrorMessage), len(r.MatchingACLs)))
+			}
+			return strings.Join(lines, "; ")
+		},
+		want: []answer{{"ALTER cluster", "0 0; 42 Unknown entryFilter.0; 0 0"}},
 	},
 	{
 		ask: func(*world) kmsg.Request {
@@ -501,6 +593,50 @@ var table = []row{
 			return req
 		},
 		want: []answer{{"", "31"}, {"DESCRIBE cluster", "31"}, {"ALTER cluster", "91"}},
+	},
+	{
+		name: "with mistakes",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrAlterUserSCRAMCredentialsRequest()
+			req.Deletions = []kmsg.AlterUserSCRAMCredentialsRequestDeletion{{Name: "a", Mechanism: 2}, {Name: "b", Mechanism: 9}, {Name: "c", Mechanism: 1}}
+			for _, u := range []kmsg.AlterUserSCRAMCredentialsRequestUpsertion{
+				{Name: "d", Mechanism: 1, Iterations: 4095}, {Name: "e", Mechanism: 2, Iterations: 16385}, {Mechanism: 1, Iterations: 4096},
+				{Name: "f", Mechanism: 1, Iterations: 4096}, {Name: "f", Mechanism: 2, Iterations: 4096}, {Name: "g", Mechanism: 9, Iterations: 4096},
+			} {
+				u.Salt, u.SaltedPassword = []byte("salt"), []byte("salted password")
+				req.Upsertions = append(req.Upsertions, u)
+			}
+			return req
+		},
+		show: func(resp kmsg.Response) string {
+			var lines []string
+			for _, r := range resp.(*kmsg.AlterUserSCRAMCredentialsResponse).Results {
+				lines = append(lines, fmt.Sprint(r.User, " ", r.ErrorCode, " ", text(r.ErrorMessage)))
+			}
+			slices.Sort(lines)
+			return strings.Join(lines, "; ")
+		},
+		want: []answer{{"ALTER cluster", " 93 Username must not be empty; a 91 Attempt to delete a user credential that does not exist; " +
+			"b 33 Unknown SCRAM mechanism; c 91 Attempt to delete a user credential that does not exist; d 93 Too few iterations; " +
+			"e 93 Too many iterations; f 92 A user credential cannot be altered twice in the same request; g 33 Unknown SCRAM mechanism"}},
+	},
+	{
+		name: "twice, and absent",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeUserSCRAMCredentialsRequest()
+			req.Users = []kmsg.DescribeUserSCRAMCredentialsRequestUser{{Name: "somebody"}, {Name: "absent"}, {Name: "user-0"}, {Name: "user-0"}}
+			return req
+		},
+		show: func(resp kmsg.Response) string {
+			var lines []string
+			for _, r := range resp.(*kmsg.DescribeUserSCRAMCredentialsResponse).Results {
+				lines = append(lines, fmt.Sprint(r.User, " ", r.ErrorCode, " ", text(r.ErrorMessage), r.CredentialInfos))
+			}
+			slices.Sort(lines)
+			return strings.Join(lines, "; ")
+		},
+		want: []answer{{"DESCRIBE cluster", "absent 91 Attempt to describe a user credential that does not exist: absent[]; somebody 0 [{1 4096 {map[]}}]; " +
+			"user-0 92 Cannot describe SCRAM credentials for the same user twice in a single request: user-0[]"}},
 	},
 	{
 		ask: func(*world) kmsg.Request {
