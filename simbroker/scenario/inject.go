@@ -165,7 +165,7 @@ func parseHeal(words []string) (Action, error) {
 	}
 	return func(ctx context.Context, p *Play) (string, error) {
 		if n > len(p.injected) || p.injected[n-1] == nil {
-			return "", fmt.Errorf("F%d is not in place", n)
+			return "", fmt.Errorf("fault F%d is not in place", n)
 		}
 		withdraw := p.injected[n-1]
 		p.injected[n-1] = nil

@@ -35,7 +35,7 @@ func lookupVerbs() []Verb {
 
 func parseMetadata(words []string) (Action, error) {
 	if len(words) == 0 {
-		return nil, fmt.Errorf("Metadata wants all, or topics")
+		return nil, fmt.Errorf("all, or topics, are wanted")
 	}
 	all := len(words) == 1 && words[0] == "all"
 	for _, word := range words {
