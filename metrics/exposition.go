@@ -130,12 +130,25 @@ func (e *Exposition) current() *page {
 // Gather implements prometheus.TransactionalGatherer: all families of the
 // page, those of the view first. They must not be changed.
 func (e *Exposition) Gather() ([]*dto.MetricFamily, func(), error) {
+	p, own, err := e.gather()
 	var families []*dto.MetricFamily
-	if p := e.current(); p != nil {
+	if p != nil {
 		families = p.families()
 	}
-	own, err := e.own.Gather()
 	return append(families, own...), func() {}, err
+}
+
+// gather returns the page to be served now, nil for none, with the exporter's
+// own metrics, among which is when that page's sweep ended: both are of one
+// view, though another one may be published meanwhile.
+func (e *Exposition) gather() (*page, []*dto.MetricFamily, error) {
+	for {
+		p := e.current()
+		own, err := e.own.Gather()
+		if e.current() == p {
+			return p, own, err
+		}
+	}
 }
 
 // accepted are the formats that are offered, in order of preference; those of
@@ -151,7 +164,7 @@ func (e *Exposition) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// This package's collectors do not fail. Those of the process may, on a
 	// system that hides what they look for; then only their families lack.
-	families, _ := e.own.Gather()
+	p, families, _ := e.gather()
 	format := expfmt.NegotiateAccept(r.Header, accepted...)
 	header := w.Header()
 	header.Set("Content-Type", string(format))
@@ -162,7 +175,7 @@ func (e *Exposition) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Content-Encoding", "gzip")
 	}
 	var view *body
-	if p := e.current(); p != nil {
+	if p != nil {
 		view = p.body(f)
 	}
 	// An error here is a client that went away; there is nobody to tell.

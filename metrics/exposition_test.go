@@ -12,11 +12,13 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
@@ -239,6 +241,37 @@ func TestFailedSweepShowsNothing(t *testing.T) {
 
 // Deleted groups and topics are gone with the next view (field report F14); a
 // group without members keeps its lag.
+// A page is of one view, with the time at which that view's sweep ended, though
+// others are published while it is made.
+func TestPageIsOfOneView(t *testing.T) {
+	var e *Exposition
+	published := 0
+	publish := func() {
+		published++
+		e.Publish(&lag.View{
+			Started: sweepEnd, Ended: sweepEnd.Add(time.Duration(published) * time.Second), Period: time.Hour,
+			Groups: []lag.GroupView{{Name: strconv.FormatInt(sweepEnd.Unix()+int64(published), 10)}},
+		})
+	}
+	e = at(0, Options{Process: prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		if published < 5 {
+			publish()
+		}
+		return nil, nil
+	})})
+	publish()
+	families := familiesOf(t, text(t, e))
+	ended := families["lso_exporter_last_sweep_timestamp_seconds"].GetMetric()[0].GetGauge().GetValue()
+	want := strconv.FormatFloat(ended, 'f', -1, 64)
+	group := families["kafka_group_info"].GetMetric()[0].GetLabel()
+	if !slices.ContainsFunc(group, func(l *dto.LabelPair) bool { return l.GetName() == "group" && l.GetValue() == want }) {
+		t.Errorf("a page of %v says that its sweep ended at %s", group, want)
+	}
+	if published != 5 {
+		t.Errorf("%d views were published", published)
+	}
+}
+
 func TestSeriesEndWithTheirObject(t *testing.T) {
 	e := at(0, Options{})
 	e.Publish(aView())
