@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -73,9 +74,13 @@ func high(p page, topic string) float64 {
 	return -1
 }
 
-// slowest is what a scrape of a small page may take on a busy machine. It is far
-// below any timeout of a request.
-const slowest = 200 * time.Millisecond
+// What a scrape of a small page may take on a busy machine: nearly all of them,
+// and each. A scrape that waited for a request would take 250 ms at least, and
+// every one of them.
+const (
+	usual   = 100 * time.Millisecond
+	slowest = 2 * time.Second
+)
 
 // hang has a broker's process stand still, and be continued. All the while
 // scrapes are quick and show what the other brokers said within the last sweep.
@@ -89,14 +94,15 @@ func (o *overTCP) hang(t *testing.T, interval, stillness time.Duration) {
 	if err := o.Pause(ctx, 2); err != nil {
 		t.Fatal(err)
 	}
-	var late, longest time.Duration
+	var late time.Duration
+	var took []time.Duration
 	written, gone := int64(10), false
 	for end := time.Now().Add(stillness); time.Now().Before(end); {
 		o.mustProduce(1, "a", 0, 1)
 		written++
 		before := time.Now()
 		p := parsePage(o.exporter.scrape())
-		longest = max(longest, time.Since(before))
+		took = append(took, time.Since(before))
 		last := o.exporter.scrapes[len(o.exporter.scrapes)-1]
 		late = max(late, last.At.Sub(last.End))
 		if high(p, "a") < 10 {
@@ -105,12 +111,13 @@ func (o *overTCP) hang(t *testing.T, interval, stillness time.Duration) {
 		gone = gone || high(p, "b") < 0
 		o.wait(10 * time.Millisecond)
 	}
-	if longest > slowest {
-		t.Errorf("a scrape took %v", longest)
+	slices.Sort(took)
+	if most, longest := took[len(took)*9/10], took[len(took)-1]; most > usual || longest > slowest {
+		t.Errorf("nine in ten scrapes took up to %v, one %v", most, longest)
 	}
 	// One sweep waits for the broker, for a tenth of the period but no less than
 	// 250 ms; jitter is another tenth, twice.
-	if limit := interval*13/10 + 250*time.Millisecond + slowest; late > limit {
+	if limit := interval*13/10 + 250*time.Millisecond + time.Second; late > limit {
 		t.Errorf("a view was %v old, want at most %v", late, limit)
 	}
 	if !gone {
@@ -123,7 +130,6 @@ func (o *overTCP) hang(t *testing.T, interval, stillness time.Duration) {
 }
 
 func TestHungBroker(t *testing.T) {
-	t.Parallel()
 	sim, err := simbroker.Start(simbroker.Config{Brokers: 3, Properties: litmus.Properties(), ListenAddress: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)

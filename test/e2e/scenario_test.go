@@ -63,6 +63,9 @@ func play(t *testing.T, folder, name, text string, s *stage, opts scenario.Optio
 	}
 	if err := result.Err(); err != nil {
 		t.Error(err)
+		if v := s.partial; v != nil {
+			t.Logf("the last sweep that was not complete ended at %v and missed %v", v.Ended.Format("15:04:05.000"), v.Missed)
+		}
 	}
 	if write {
 		if err := os.WriteFile(filepath.Join("testdata", folder, name+".txt"), []byte(story.Update(result)), 0o644); err != nil {

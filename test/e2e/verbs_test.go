@@ -14,6 +14,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/lso-exporter/lso-exporter/lag"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
 	"github.com/lso-exporter/lso-exporter/test/witness"
@@ -29,6 +30,7 @@ type stage struct {
 	page     page
 	faults   map[string]func() // what removes them
 	members  map[string]string // the only member of each group
+	partial  *lag.View         // of the last sweep that missed something
 }
 
 // newStage returns a stage without a cluster, on which texts can be parsed.
@@ -91,6 +93,9 @@ func (s *stage) sweep() string {
 	for _, result := range []string{"complete", "partial", "failed"} {
 		pick := selection{labels: map[string]string{"result": result}}
 		if s.page.total("lso_exporter_sweeps_total", pick) > before.total("lso_exporter_sweeps_total", pick) {
+			if result == "partial" {
+				s.partial = s.exporter.runner.View()
+			}
 			return result
 		}
 	}
