@@ -8,22 +8,18 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/lso-exporter/lso-exporter/simbroker"
-	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
 	"github.com/lso-exporter/lso-exporter/test/oracle"
 	"github.com/lso-exporter/lso-exporter/test/witness"
 )
 
-// blockerVerbs are the commands about transactions that hold partitions, and
-// the faults that hide them.
+// blockerVerbs are the commands about transactions that hold partitions.
 func (s *stage) blockerVerbs() []scenario.Verb {
 	return []scenario.Verb{
+		{Name: "watch", Usage: "watch USER", Parse: s.watch},
 		{Name: "blocker", Usage: "blocker PARTITION", Parse: s.blocker},
-		{Name: "fail", Usage: "fail API ERROR [at BROKER]", Parse: s.fail},
 		{Name: "ConfigTransactionState", Usage: "ConfigTransactionState NAME=VALUE", Parse: s.configTransactionState},
 		{Name: "unmarked", Usage: "unmarked PRODUCER PARTITION", Parse: s.unmarked},
-		{Name: "forget", Usage: "forget ID", Parse: s.forget},
 	}
 }
 
@@ -88,54 +84,6 @@ func renderBlocker(p *scenario.Play, l map[string]string) (string, error) {
 		text += " at " + p.BrokerOf(int32(id))
 	}
 	return text + " by " + l["age_source"], nil
-}
-
-// kafkaErrors are the errors that fail can answer.
-var kafkaErrors = map[string]kafka.Error{
-	"COORDINATOR_LOAD_IN_PROGRESS": kafka.ErrCoordinatorLoadInProgress,
-	"COORDINATOR_NOT_AVAILABLE":    kafka.ErrCoordinatorNotAvailable,
-	"NOT_COORDINATOR":              kafka.ErrNotCoordinator,
-	"TOPIC_AUTHORIZATION_FAILED":   kafka.ErrTopicAuthorizationFailed,
-	"UNKNOWN_SERVER_ERROR":         kafka.ErrUnknownServerError,
-}
-
-func (s *stage) fail(words []string) (scenario.Action, error) {
-	if len(words) != 2 && (len(words) != 4 || words[2] != "at" || !brokerLetter.MatchString(words[3])) {
-		return nil, fmt.Errorf("an API, an error, and perhaps at a broker")
-	}
-	key := int16(0)
-	for key <= kmsg.MaxKey && kmsg.NameForKey(key) != words[0] {
-		key++
-	}
-	failure, known := kafkaErrors[words[1]]
-	if key > kmsg.MaxKey || !known && words[1] != "ok" {
-		return nil, fmt.Errorf("no API %s, or no error %s", words[0], words[1])
-	}
-	return func(context.Context, *scenario.Play) (string, error) {
-		if remove := s.faults["fail "+words[0]]; remove != nil {
-			remove()
-			delete(s.faults, "fail "+words[0])
-		}
-		if words[1] == "ok" {
-			return "", nil
-		}
-		fault := simbroker.FailRequests{APIs: []kmsg.Key{kmsg.Key(key)}, Err: failure}
-		if len(words) == 4 {
-			fault.Broker = kafka.BrokerID(words[3][0]-'A') + 1
-		}
-		s.faults["fail "+words[0]] = s.sim.Install(fault)
-		return "", nil
-	}, nil
-}
-
-func (s *stage) forget(words []string) (scenario.Action, error) {
-	if len(words) != 1 {
-		return nil, fmt.Errorf("one transactional id")
-	}
-	return func(_ context.Context, p *scenario.Play) (string, error) {
-		s.sim.Install(simbroker.ForgetTransactionalID{ID: p.Name(words[0])})
-		return "", nil
-	}, nil
 }
 
 // configTransactionState alters the configuration of __transaction_state.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -22,6 +23,7 @@ import (
 
 // stage is where a scenario with an exporter is played.
 type stage struct {
+	t        testing.TB
 	exporter *exporter
 	restart  func() *exporter
 	cluster  scenario.Cluster
@@ -57,13 +59,12 @@ func newStage() *stage {
 //	CreateTopic, DeleteTopic, DeleteGroup, OffsetDelete
 //	                             as the requests of these names
 //	lossy PARTITION              tells the oracle that records of the partition are about to be lost
+//	watch USER                   ends the exporter and starts one that is this user (stories of rights)
 //	delay API DURATION           (simulator) requests of the API are begun that much later; 0 ends it
-//	fail API ERROR [at BROKER]   (simulator) requests of the API are answered with Kafka's error; ok ends it
 //	ConfigTransactionState NAME=VALUE
 //	                             alters the configuration of __transaction_state
 //	unmarked PRODUCER PARTITION  tells the oracle that the producer's transaction, which has ended, left no
 //	                             end marker in the partition
-//	forget ID                    (simulator) the coordinator loses what it knows of a transactional id
 //
 // "of" are the symbols of a partition (T1-0, G1-log), topic (T1) or group (G1).
 func (s *stage) verbs() []scenario.Verb {

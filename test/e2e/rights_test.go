@@ -1,0 +1,112 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/collector"
+	"github.com/lso-exporter/lso-exporter/metrics"
+	"github.com/lso-exporter/lso-exporter/simbroker"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+	"github.com/lso-exporter/lso-exporter/test/kafka"
+	"github.com/lso-exporter/lso-exporter/test/litmus"
+	sim "github.com/lso-exporter/lso-exporter/test/simulated"
+)
+
+// Inject implements scenario.Injector.
+func (w *world) Inject(ctx context.Context, document []byte) (func(context.Context) error, error) {
+	return sim.New(w.sim).Inject(ctx, document)
+}
+
+// asUser is a collector.Client that is a user of a cluster.
+type asUser struct {
+	cluster scenario.Cluster
+	users   scenario.Users
+	user    string
+}
+
+// Seeds implements collector.Client.
+func (c asUser) Seeds() []int32 { return c.cluster.Brokers() }
+
+// Request implements collector.Client.
+func (c asUser) Request(ctx context.Context, broker int32, req kmsg.Request) (kmsg.Response, error) {
+	resp, err := c.users.RequestAs(ctx, broker, c.user, "lso-exporter", req)
+	if errors.Is(err, simbroker.ErrTimeout) {
+		err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+	}
+	return resp, err
+}
+
+// watch ends the exporter and starts one that is a user. The oracle does not
+// know what users may see, and does not judge it.
+func (s *stage) watch(words []string) (scenario.Action, error) {
+	if len(words) != 1 {
+		return nil, fmt.Errorf("one user")
+	}
+	return func(_ context.Context, p *scenario.Play) (string, error) {
+		users, ok := s.cluster.(scenario.Users)
+		if !ok {
+			return "", fmt.Errorf("%w: users", scenario.ErrNotOffered)
+		}
+		client := asUser{s.cluster, users, p.Name(words[0])}
+		s.exporter = newExporter(s.t, words[0], client, s.cluster.Now, collector.Options{LookUpAfter: lookUpAfter, Serial: s.sim != nil}, metrics.Options{})
+		s.exporter.judged = false
+		s.page = nil
+		return "", nil
+	}, nil
+}
+
+// security are the properties with which simulated brokers ask for rights.
+var security = map[string]string{
+	"listeners":                                         "PLAINTEXT://:0,SASL://:0",
+	"listener.security.protocol.map":                    "PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT",
+	"sasl.enabled.mechanisms":                           "SCRAM-SHA-256",
+	"listener.name.sasl.scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+	"authorizer.class.name":                             "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+	"super.users":                                       "User:ANONYMOUS",
+}
+
+// The stories of an exporter that may not see everything, on the simulator.
+func TestRightsOnSimulator(t *testing.T) {
+	for name, text := range texts(t, "rights") {
+		t.Run(name, func(t *testing.T) {
+			properties := litmus.Properties()
+			maps.Copy(properties, security)
+			maps.Copy(properties, given(t, name, text))
+			cluster, err := simbroker.Start(simbroker.Config{Brokers: 3, Properties: properties, Clock: simbroker.Simulated(epoch), Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := cluster.Close(); err != nil {
+					t.Errorf("close the cluster: %v", err)
+				}
+			})
+			s := newStage()
+			s.t, s.cluster, s.sim = t, sim.New(cluster), cluster
+			play(t, "rights", name, text, s, scenario.Options{Given: properties}, false)
+		})
+	}
+}
+
+// The same on a real Kafka, where the exporter logs in.
+func TestRightsOnKafka(t *testing.T) {
+	cluster := kafka.StartFor(t, kafka.Config{Version: kafka.Version(t), Brokers: 3, Properties: litmus.Properties(), Secured: &kafka.Security{}})
+	network, err := scenario.Dial(context.Background(), cluster.Bootstrap(), cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer network.Close()
+	for name, text := range texts(t, "rights") {
+		t.Run(name, func(t *testing.T) {
+			s := newStage()
+			s.t, s.cluster = t, network.Secured(cluster.UserListeners())
+			play(t, "rights", name, text, s, scenario.Options{Given: litmus.Properties()}, *update)
+		})
+	}
+}
