@@ -161,7 +161,7 @@ var rules = map[string]func(*verdict, sample){
 	regressions:  (*verdict).regressions,
 	blocker:      (*verdict).blocker,
 	blockerAge:   (*verdict).blockerAge,
-	blockerEnd:   (*verdict).below,
+	blockerEnd:   (*verdict).deadline,
 	openCount:    (*verdict).openTransactions,
 	leader:       (*verdict).leader,
 	replicas:     (*verdict).replicas,

@@ -111,6 +111,7 @@ func (v *verdict) below(s sample) {
 func (v *verdict) blocker(s sample) {
 	v.one1(s)
 	v.below(s)
+	v.verdictOf(s)
 	id := s.labels["producer_id"]
 	lso, ok := v.page.get(lastStable, refOf(s))
 	list := v.whole(s)

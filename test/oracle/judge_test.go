@@ -416,6 +416,71 @@ func TestBlockers(t *testing.T) {
 	}
 }
 
+// TestVerdicts: what is said of a transaction agrees with what its coordinator
+// knows by the record.
+func TestVerdicts(t *testing.T) {
+	begin := did(BeginTransaction, -60, Act{TransactionalID: "producer 7", Timeout: 30 * time.Second})
+	batch := did(Append, -50, Act{Topic: "t", Partition: 0, Offset: 10, Records: 5, Acks: -1, TransactionalID: "producer 7"})
+	stray := batch
+	stray.Unregistered = true
+	end := did(EndTransaction, -40, Act{TransactionalID: "producer 7", Committed: true})
+	young := did(Append, -4, Act{Topic: "t", Partition: 0, Offset: 10, Records: 5, Acks: -1, TransactionalID: "producer 7"})
+	long := did(BeginTransaction, -60, Act{TransactionalID: "producer 7", Timeout: time.Hour})
+	lost := did(LostMarker, -38, Act{TransactionalID: "producer 7", Topic: "t", Partition: 0})
+	complete := did(CompleteTransaction, -39, Act{TransactionalID: "producer 7"})
+	page := edit(t, restingPage,
+		`high_watermark{topic="t",partition="0"} 10`, `high_watermark{topic="t",partition="0"} 15`,
+		`log_end_offset{topic="t",partition="0"} 10`, `log_end_offset{topic="t",partition="0"} 15`,
+		`unstable_offsets{topic="t",partition="0"} 0`, `unstable_offsets{topic="t",partition="0"} 5`,
+		`hwm_lag{group="g",topic="t",partition="0"} 6`, `hwm_lag{group="g",topic="t",partition="0"} 11`,
+		`kafka_group_topic_hwm_lag{group="g",topic="t"} 6`, `kafka_group_topic_hwm_lag{group="g",topic="t"} 11`)
+	const hasEnded, tooEarly = "a transaction is called open that has ended", "a transaction is called overdue too early"
+	for _, tt := range []struct {
+		reason  string
+		acts    []Act
+		verdict string
+		rule    string
+	}{
+		{"an open one is ongoing", []Act{long, batch}, "ongoing", ""},
+		{"an open one is not hanging", []Act{long, batch}, "hanging", "an open transaction is called hanging"},
+		{"an open one is not completing", []Act{long, batch}, "completing", "an open transaction is called completing"},
+		{"a coordinator may have forgotten it", []Act{long, batch}, "ownerless", ""},
+		{"one may not know", []Act{long, batch}, "unknown", ""},
+		{"an open one past its timeout is overdue", []Act{begin, batch}, "overdue", ""},
+		{"an open one is not overdue before its timeout", []Act{long, batch}, "overdue", tooEarly},
+		{"nor right after it", []Act{did(BeginTransaction, -60, Act{TransactionalID: "producer 7", Timeout: 2 * time.Second}), young}, "overdue", tooEarly},
+		{"an ended one may be completing", []Act{long, batch, end}, "completing", ""},
+		{"one that was lost may hang", []Act{long, batch, end, complete, lost}, "hanging", ""},
+		{"and is not ongoing", []Act{long, batch, end, complete, lost}, "ongoing", hasEnded},
+		{"a stray one may hang", []Act{long, stray}, "hanging", ""},
+		{"and is not ongoing", []Act{long, stray}, "ongoing", hasEnded},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			found := judgeAt(t, resting(tt.acts...), page+fmt.Sprintf("kafka_partition_blocking_transaction_info{topic=\"t\",partition=\"0\",producer_id=\"7\",verdict=%q} 1\n", tt.verdict))
+			if tt.rule == "" && len(found) > 0 || tt.rule != "" && (len(found) != 1 || found[0].Rule != tt.rule) {
+				t.Errorf("found %v, want %q", found, tt.rule)
+			}
+		})
+	}
+	const off = "the deadline is not begin and timeout"
+	for _, tt := range []struct {
+		verdict  string
+		deadline float64 // seconds from the page's epoch
+		rule     string
+	}{
+		{"ongoing", 3550, ""},
+		{"ongoing", 3549, off},
+		{"ongoing", 3602, off},
+		{"unknown", 3550, "a deadline of a transaction that is unknown"},
+	} {
+		found := judgeAt(t, resting(long, batch), page+fmt.Sprintf("kafka_partition_blocking_transaction_info{topic=\"t\",partition=\"0\",producer_id=\"7\",verdict=%q} 1\n"+
+			"kafka_partition_blocking_transaction_deadline_timestamp_seconds{topic=\"t\",partition=\"0\"} %v\n", tt.verdict, float64(at(tt.deadline).UnixMilli())/1000))
+		if tt.rule == "" && len(found) > 0 || tt.rule != "" && (len(found) != 1 || found[0].Rule != tt.rule) {
+			t.Errorf("%s with a deadline at %v: found %v, want %q", tt.verdict, tt.deadline, found, tt.rule)
+		}
+	}
+}
+
 // TestExpiredView: when no sweep ends for three periods, nothing of Kafka is
 // shown any more.
 func TestExpiredView(t *testing.T) {

@@ -20,8 +20,10 @@ type partition struct {
 	replicas  []int32
 	minInSync int
 	created   window
-	lossy     moment   // from when on records may be lost: its offsets are not known
-	risky     []window // appends that only the leader may have, until they are replicated
+	lossy     moment // from when on records may be lost: its offsets are not known
+	// registered are the transactions that coordinators count the partition to.
+	registered []registration
+	risky      []window // appends that only the leader may have, until they are replicated
 
 	start steps // log start offset
 	end   steps // log end offset: one event an entry of the log

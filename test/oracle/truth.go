@@ -252,6 +252,7 @@ func (l *learner) finishPartition(p *partition) error {
 			txns = append(txns, t)
 		}
 	}
+	p.registered = register(txns, l.written[key])
 	p.settleStart()
 	if len(p.start.windows) > 0 {
 		p.start.reverts = l.fleet.killedAfter(p, p.start.windows[0].early)
