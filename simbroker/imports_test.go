@@ -27,12 +27,13 @@ var rooms = map[string][]string{
 	"producer":   {"kafka"},
 	"commitlog":  {"kafka", "producer"},
 	"replica":    {"kafka", "clock", "producer", "commitlog"},
+	"share":      {"kafka", "clock", "commitlog", "replica"},
 	"group":      {"kafka", "message", "clock", "producer"},
 	"txn":        {"kafka", "message", "clock"},
 	"controller": {"kafka", "clock", "property", "acl", "sasl"},
-	"wire":       {"kafka", "clock", "producer", "commitlog", "replica", "group", "txn", "controller", "property", "acl", "sasl"},
+	"wire":       {"kafka", "clock", "producer", "commitlog", "replica", "share", "group", "txn", "controller", "property", "acl", "sasl"},
 	"control":    {"kafka"},
-	".":          {"kafka", "clock", "producer", "commitlog", "replica", "group", "txn", "controller", "property", "acl", "sasl", "wire"},
+	".":          {"kafka", "clock", "producer", "commitlog", "replica", "share", "group", "txn", "controller", "property", "acl", "sasl", "wire"},
 }
 
 // outside are packages from elsewhere that only some rooms may import, with the
