@@ -10,6 +10,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
+	"github.com/lso-exporter/lso-exporter/simbroker/share"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 	"github.com/lso-exporter/lso-exporter/simbroker/wire"
 )
@@ -27,6 +28,7 @@ type broker struct {
 	replicas *replica.Broker
 	txn      *txn.Coordinator
 	groups   *group.Coordinator
+	shares   *share.Broker
 
 	server     *wire.Server
 	served     *wire.Broker    // what server serves
@@ -98,13 +100,25 @@ func (b *broker) boot(started func()) {
 		Log:      offsetsLog{b},
 		Verifier: offsetsVerifier{b},
 		Topics:   groupTopics{b},
-		Settings: func(id string) group.Settings {
-			return groupSettings(b.agent.Config().Group(b.agent.Image().GroupConfig(id)))
-		},
-		UUID: b.cluster.uuid,
+		Shares:   shareStates{b},
+		Settings: func(id string) group.Settings { return groupSettings(b.groupConfig(id)) },
+		UUID:     b.cluster.uuid,
+	})
+	b.shares = share.New(b.host, share.Environment{
+		Replicas:  b.replicas,
+		Store:     b.cluster.shares,
+		Topic:     b.topicName,
+		Settings:  func(id string) share.Settings { return shareSettings(b.groupConfig(id)) },
+		EndOffset: b.endOffset,
 	})
 	b.served.Replicas, b.served.Txn, b.served.Groups, b.served.Cluster = b.replicas, b.txn, b.groups, b.agent
+	b.served.Shares = b.shares
 	b.agent.Start()
+}
+
+// groupConfig is the configuration of a group.
+func (b *broker) groupConfig(id string) property.Inherited {
+	return b.agent.Config().Group(b.agent.Image().GroupConfig(id))
 }
 
 func (b *broker) registration() controller.Registration {
@@ -169,6 +183,7 @@ func (b *broker) drop(u *controller.Update, image *controller.Image) {
 	var gone []group.DeletedTopic
 	for _, t := range u.Deleted {
 		gone = append(gone, group.DeletedTopic{Name: t.Name, ID: t.ID})
+		b.cluster.shares.DeleteTopic(t.ID)
 		for n := range t.Partitions {
 			b.replicas.Delete(kafka.TopicPartition{Topic: t.Name, Partition: int32(n)})
 		}

@@ -11,8 +11,9 @@
 //	clients ──TCP──▶ wire ──▶ txn, group, replica ◀──messages──▶ other brokers
 //	Request ──────────▲            commitlog                      controller
 //
-// Everything is kept in memory. TLS, rights between brokers, quotas, tiered storage, compaction,
-// share groups and a failing controller are left out.
+// Everything is kept in memory. TLS, rights between brokers, quotas, tiered
+// storage, compaction, share coordinators (what share groups were delivered is
+// kept beside the brokers) and a failing controller are left out.
 package simbroker
 
 import (
@@ -29,6 +30,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 	"github.com/lso-exporter/lso-exporter/simbroker/sasl"
+	"github.com/lso-exporter/lso-exporter/simbroker/share"
 )
 
 // Clock is the kind of time a cluster lives in. The zero Clock is the wall's.
@@ -110,6 +112,7 @@ type Cluster struct {
 	loop       *clock.Loop
 	network    *network
 	controller *controller.Controller
+	shares     *share.Store
 	brokers    []*broker // by id, from 1
 	faults     faults
 	random     *rand.Rand
@@ -180,7 +183,7 @@ func (c *Cluster) prepare() error {
 }
 
 func newCluster(cfg Config, static []property.Values) *Cluster {
-	c := &Cluster{cfg: cfg, random: rand.New(rand.NewPCG(cfg.Seed, 1)), closed: make(chan struct{})}
+	c := &Cluster{cfg: cfg, shares: share.NewStore(), random: rand.New(rand.NewPCG(cfg.Seed, 1)), closed: make(chan struct{})}
 	if cfg.Clock.simulated {
 		c.loop = clock.NewSimulated(cfg.Clock.start)
 	} else {

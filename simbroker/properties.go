@@ -13,6 +13,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
+	"github.com/lso-exporter/lso-exporter/simbroker/share"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 )
 
@@ -111,6 +112,7 @@ func groupConfig(c *property.Config) group.Config {
 		ConsumerMigrationPolicy:       group.MigrationPolicy(strings.ToLower(c.String("group.consumer.migration.policy"))),
 		ShareMaxSize:                  int(c.Int("group.share.max.size")),
 		StreamsMaxSize:                int(c.Int("group.streams.max.size")),
+		ShareInitializeRetry:          c.Duration("group.share.initialize.retry.interval.ms"),
 	}
 }
 
@@ -126,5 +128,20 @@ func groupSettings(c property.Inherited) group.Settings {
 		StreamsHeartbeatInterval:   c.Duration("streams.heartbeat.interval.ms"),
 		StreamsAssignmentInterval:  c.Duration("streams.assignment.interval.ms"),
 		StreamsInitialDelay:        c.Duration("streams.initial.rebalance.delay.ms"),
+		StreamsStandbys:            int(c.Int("streams.num.standby.replicas")),
+	}
+}
+
+// shareSettings are what a group does with what it shares. A reset that makes no
+// sense is the default.
+func shareSettings(c property.Inherited) share.Settings {
+	reset, _ := share.ParseReset(c.String("share.auto.offset.reset"))
+	return share.Settings{
+		Reset:         reset,
+		LockDuration:  c.Duration("share.record.lock.duration.ms"),
+		DeliveryLimit: int(c.Int("share.delivery.count.limit")),
+		MaxLocks:      int(c.Int("share.partition.max.record.locks")),
+		ReadCommitted: c.String("share.isolation.level") == "read_committed",
+		Renew:         c.Bool("share.renew.acknowledge.enable"),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/producer"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
+	"github.com/lso-exporter/lso-exporter/simbroker/share"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 )
 
@@ -321,6 +322,54 @@ func (b groupTopics) Names() []string {
 }
 
 func (b groupTopics) Version() int64 { return b.agent.Image().Offset() }
+
+// shareStates implements group.ShareStates: a message to the store, which is
+// everywhere.
+type shareStates struct{ *broker }
+
+func (b shareStates) Initialize(groupID string, partitions []group.SharePartition, epoch int32, done func(error)) {
+	b.cluster.network.send(b.port, func() {
+		var failed error
+		for _, p := range partitions {
+			if err := b.cluster.shares.Initialize(share.Key{Group: groupID, TopicID: p.TopicID, Partition: p.Partition}, epoch); err != nil {
+				failed = err
+			}
+		}
+		done(failed)
+	})
+}
+
+func (b shareStates) Delete(groupID string, done func(error)) {
+	b.cluster.network.send(b.port, func() {
+		b.cluster.shares.DeleteGroup(groupID)
+		done(nil)
+	})
+}
+
+// topicName is the name that a topic's id has now.
+func (b *broker) topicName(id kafka.TopicID) (string, bool) {
+	t, ok := b.agent.Image().TopicByID(id)
+	if !ok {
+		return "", false
+	}
+	return t.Name, true
+}
+
+// endOffset asks a partition's leader for the high watermark.
+func (b *broker) endOffset(tp kafka.TopicPartition, done func(kafka.Offset, error)) {
+	p, ok := b.agent.Image().Partition(tp)
+	if !ok || p.Leader == kafka.NoBroker {
+		done(kafka.NoOffset, kafka.ErrLeaderNotAvailable)
+		return
+	}
+	to := b.cluster.broker(p.Leader)
+	b.cluster.network.call(b.port, to.port, b.agent.Config().Duration("request.timeout.ms"), func(reply func(func())) {
+		at, err := to.replicas.ListOffsets(replica.ListOffsetsRequest{
+			ReplicaID: replica.ConsumerReplica, Partition: tp, CurrentLeaderEpoch: -1, Timestamp: replica.Latest,
+		})
+		reply(func() { done(at.Offset, err) })
+	}, func(err error) { done(kafka.NoOffset, err) })
+}
 
 // offsetsVerifier implements group.Verifier.
 type offsetsVerifier struct{ *broker }

@@ -134,7 +134,7 @@ func trimToQuota(members []assignee, targets map[string]partitionSet) {
 			limit++
 			extra--
 		}
-		for i, p := range targets[m.id].sorted() {
+		for i, p := range sortedPartitions(targets[m.id]) {
 			if i >= limit {
 				delete(targets[m.id], p)
 			}
@@ -176,7 +176,7 @@ func leastLoaded(members []assignee, targets map[string]partitionSet, p idPartit
 // left to move.
 func moveOne(members []assignee, targets map[string]partitionSet) bool {
 	for _, m := range members {
-		for _, p := range targets[m.id].sorted() {
+		for _, p := range sortedPartitions(targets[m.id]) {
 			to, _ := leastLoaded(members, targets, p)
 			if len(targets[to])+1 < len(targets[m.id]) {
 				delete(targets[m.id], p)
@@ -215,7 +215,7 @@ func assignShared(members []assignee) map[string]partitionSet {
 	desired := (len(members) + len(partitions) - 1) / len(partitions)
 	quota := (desired*len(partitions) + len(members) - 1) / len(members)
 	for _, m := range members {
-		for _, p := range m.has.sorted() {
+		for _, p := range sortedPartitions(m.has) {
 			if p.partition < m.topics[p.topic] && load[m.id] < quota && sharing[p] < desired {
 				give(m.id, p)
 			}

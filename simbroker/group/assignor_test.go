@@ -16,7 +16,7 @@ func show(targets map[string]partitionSet) string {
 	var parts []string
 	for _, id := range sortedKeys(targets) {
 		var names []string
-		for _, p := range targets[id].sorted() {
+		for _, p := range sortedPartitions(targets[id]) {
 			names = append(names, fmt.Sprintf("%c%d", 'A'+p.topic[0]-1, p.partition))
 		}
 		parts = append(parts, id+": "+strings.Join(names, " "))

@@ -369,6 +369,8 @@ func (c *classic) expiresFrom(topic string, stored *commit) (int64, bool) {
 	return stored.at, true
 }
 
+func (c *classic) kind() Kind { return Classic }
+
 func (c *classic) listing() Listing {
 	return Listing{GroupID: c.id, ProtocolType: c.protocolType, State: c.state, Kind: Classic}
 }

@@ -68,16 +68,22 @@ func keyKind(key []byte) int16 {
 	return kind
 }
 
-// belongsTo says whether keys of a type are those of groups of a kind.
-func belongsTo(kind int16, k Kind) bool {
-	switch k {
-	case Classic:
-		return kind == keyGroup
-	case Consumer:
-		return keyConsumerGroup <= kind && kind <= keyCurrentAssignment || kind == keyConsumerRegex
+// ownerOfKey says to groups of which kind a type of key belongs, of those that
+// are not classic.
+func ownerOfKey(kind int16) (Kind, bool) {
+	switch {
+	case keyConsumerGroup <= kind && kind <= keyCurrentAssignment, kind == keyConsumerRegex:
+		return Consumer, true
+	case keyShareMember <= kind && kind <= keyShareState:
+		return Share, true
+	case keyStreamsGroup <= kind && kind <= keyStreamsTopology:
+		return Streams, true
 	}
-	return false
+	return Classic, false
 }
+
+// endingKeys are the types of the records whose tombstones end a group.
+var endingKeys = map[Kind]int16{Consumer: keyConsumerGroup, Share: keyShareGroup, Streams: keyStreamsGroup}
 
 // decodeKey reports false for a key of a type that is not served, which a
 // loader skips.

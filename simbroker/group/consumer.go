@@ -19,8 +19,8 @@ const (
 	staticLeaveEpoch int32 = -2 // a static member leaves and means to come back
 )
 
-// initialEpoch is the epoch of a group that nobody has joined: the first member
-// makes it 2.
+// initialEpoch is the epoch of a group that nobody has joined, and of its target
+// assignment, which is none: the first member makes it 2.
 const initialEpoch int32 = 1
 
 // consumer is a group of the consumer protocol (KIP-848, rule H3). It changes
@@ -41,8 +41,7 @@ type consumer struct {
 
 func newConsumer(id string) *consumer {
 	return &consumer{
-		id:      id,
-		epoch:   initialEpoch,
+		id: id, epoch: initialEpoch, targetEpoch: initialEpoch,
 		members: make(map[string]*consumerMember),
 		target:  make(map[string]partitionSet),
 		regexes: make(map[string]resolvedRegex),
@@ -175,6 +174,8 @@ func topicsHash(names []string, topics Topics) uint64 {
 	}
 	return h.Sum64()
 }
+
+func (g *consumer) kind() Kind { return Consumer }
 
 func (g *consumer) listing() Listing {
 	return Listing{GroupID: g.id, ProtocolType: consumerProtocol, State: g.state(), Kind: Consumer}

@@ -72,6 +72,8 @@ func encodeMemberKey(kind int16, group, member string) []byte {
 func namesMember(kind int16) bool {
 	return slices.Contains([]int16{
 		keyConsumerMember, keyTargetMember, keyCurrentAssignment, keyConsumerRegex,
+		keyShareMember, keyShareTarget, keyShareCurrent,
+		keyStreamsMember, keyStreamsTarget, keyStreamsCurrent,
 	}, kind)
 }
 
@@ -262,8 +264,8 @@ func consumerRegexRecord(group, regex string, resolved resolvedRegex) Record {
 	return Record{Key: encodeMemberKey(keyConsumerRegex, group, regex), Value: w.B}
 }
 
-// replay takes one record into the group. What cannot be read changes nothing.
-func (g *consumer) replay(record Record) {
+// replay implements modern.
+func (g *consumer) replay(record Record, _ int64) {
 	k, err := decodeModernKey(record.Key)
 	if err != nil {
 		return

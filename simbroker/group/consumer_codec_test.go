@@ -18,10 +18,12 @@ var (
 // aConsumerMember is the member that the records below tell of.
 func aConsumerMember() *consumerMember {
 	return &consumerMember{
-		id: "m", epoch: 7, previous: 6, state: memberUnrevoked, rackID: new("r"), rebalanceTimeout: time.Minute,
+		id: "m", rackID: new("r"), rebalanceTimeout: time.Minute,
 		clientID: "c", clientHost: "/127.0.0.1", topics: []string{"orders", "sales"}, regex: "or.*", assignor: new("range"),
-		assigned: ownership{{topicA, 0}: 5, {topicA, 2}: 7},
-		revoking: ownership{{topicB, 1}: 6},
+		holding: holding[idPartition]{
+			epoch: 7, previous: 6, state: memberUnrevoked,
+			assigned: ownership{{topicA, 0}: 5, {topicA, 2}: 7}, revoking: ownership{{topicB, 1}: 6},
+		},
 	}
 }
 
@@ -78,7 +80,7 @@ func TestConsumerReplay(t *testing.T) {
 		g.target["m"] = partitionSet{{topicA, 0}: true, {topicA, 1}: true}
 		got := newConsumer("G1")
 		for _, r := range g.snapshot() {
-			got.replay(r)
+			got.replay(r, 0)
 		}
 		if !reflect.DeepEqual(got, g) {
 			t.Errorf("%+v (member %+v), want %+v (member %+v)", got, got.members["m"], g, m)
@@ -117,7 +119,7 @@ func TestConsumerReplayOfGarbage(t *testing.T) {
 		{Key: encodeMemberKey(keyCurrentAssignment, "G1", "m"), Value: []byte{0, 0, 9}},
 		{Key: encodeMemberKey(keyCurrentAssignment, "G1", "m")},
 	} {
-		g.replay(r)
+		g.replay(r, 0)
 	}
 	if !reflect.DeepEqual(g, newConsumer("G1")) {
 		t.Errorf("%+v", g)

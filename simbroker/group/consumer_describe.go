@@ -39,16 +39,13 @@ func (c *Coordinator) describeConsumer(g *consumer) ConsumerDescription {
 		Assignor: g.preferredAssignor(c.cfg.ConsumerAssignors[0]),
 	}
 	for _, m := range g.sorted() {
-		has := m.assigned.set()
-		for p := range m.revoking {
-			has[p] = true
-		}
+		has := setOfKeys(m.assigned, m.revoking)
 		d.Members = append(d.Members, ConsumerMemberDescription{
 			MemberID: m.id, InstanceID: m.instanceID, RackID: m.rackID, MemberEpoch: m.epoch,
 			ClientID: m.clientID, ClientHost: m.clientHost,
 			SubscribedTopics: m.topics, SubscribedRegex: m.regex, Classic: m.classic != nil,
-			Assignment: described(has.sorted(), c.env.Topics),
-			Target:     described(g.target[m.id].sorted(), c.env.Topics),
+			Assignment: described(sortedPartitions(has), c.env.Topics),
+			Target:     described(sortedPartitions(g.target[m.id]), c.env.Topics),
 		})
 	}
 	return d

@@ -120,8 +120,8 @@ func (c *Coordinator) beatConsumer(s *shard, req ConsumerHeartbeatRequest) (Cons
 	// The member is told of its assignment when it changed, and when it says all
 	// there is to say, as it does on joining and after errors.
 	full := req.RebalanceTimeout >= 0 && (req.SubscribedTopics != nil || req.SubscribedRegex != nil) && req.Owned != nil
-	if req.MemberEpoch == joinEpoch || full || !slices.Equal(before.assigned.sorted(), after.assigned.sorted()) {
-		result.Assignment = assigned(after.assigned.sorted())
+	if req.MemberEpoch == joinEpoch || full || !slices.Equal(sortedPartitions(before.assigned), sortedPartitions(after.assigned)) {
+		result.Assignment = assigned(sortedPartitions(after.assigned))
 	}
 	return result, d, nil
 }
@@ -150,7 +150,7 @@ func (d *consumerDraft) emit(r Record) {
 		d.consumer, d.copied = d.consumer.clone(), true
 	}
 	d.records = append(d.records, r)
-	d.consumer.replay(r)
+	d.consumer.replay(r, 0)
 }
 
 // draftConsumer begins with the group as it is, with a new one, or with what
@@ -348,7 +348,7 @@ func (c *Coordinator) computeTarget(d *consumerDraft) {
 	}
 	targets := assign(members)
 	for _, m := range members {
-		if old, ok := d.target[m.id]; !ok || !slices.Equal(old.sorted(), targets[m.id].sorted()) {
+		if old, ok := d.target[m.id]; !ok || !slices.Equal(sortedPartitions(old), sortedPartitions(targets[m.id])) {
 			d.emit(consumerTargetRecord(d.id, m.id, targets[m.id]))
 		}
 	}
@@ -361,11 +361,11 @@ func (c *Coordinator) reconcile(s *shard, d *consumerDraft, m *consumerMember, s
 		return m, nil
 	}
 	subscribed := topicSizes(d.subscribedTo(m), c.env.Topics)
-	next, err := reconciliation{
-		member:              m,
+	has, err := reconciliation[idPartition]{
+		has:                 m.holding,
 		target:              d.target[m.id],
 		targetEpoch:         d.targetEpoch,
-		subscribed:          func(id kafka.TopicID) bool { _, ok := subscribed[id]; return ok },
+		subscribed:          func(p idPartition) bool { _, ok := subscribed[p.topic]; return ok },
 		subscriptionChanged: subscriptionChanged,
 		taken:               func(p idPartition) bool { return d.ownedByOthers(p, m.id) },
 		owned:               owned,
@@ -373,6 +373,8 @@ func (c *Coordinator) reconcile(s *shard, d *consumerDraft, m *consumerMember, s
 	if err != nil {
 		return nil, err
 	}
+	next := new(*m)
+	next.holding = has
 	if next.sameAssignment(m) {
 		return next, nil
 	}

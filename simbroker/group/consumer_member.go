@@ -8,24 +8,11 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// memberState says how far a member of the consumer protocol has come on the
-// way to its target assignment. The values are those of the records.
-type memberState int8
-
-const (
-	memberStable        memberState = 0 // it is there, or waits for nothing
-	memberUnrevoked     memberState = 1 // it has to give partitions up
-	memberUnreleased    memberState = 2 // others have to
-	memberStateOfFuture memberState = 127
-)
-
 // consumerMember is one member of a group of the consumer protocol. It never
 // changes; a change makes a new value.
 type consumerMember struct {
-	id         string
-	epoch      int32
-	previous   int32 // epoch, which is accepted from a member that missed the answer
-	state      memberState
+	id string
+	holding[idPartition]
 	instanceID *string
 	rackID     *string
 	// rebalanceTimeout is how long the member may take to give partitions up.
@@ -36,9 +23,7 @@ type consumerMember struct {
 	regex            string   // it subscribes by; "" for none
 	assignor         *string
 	// classic is set for a member that speaks the classic protocol.
-	classic  *classicMembership
-	assigned ownership // what it may read
-	revoking ownership // what it still has and must give up
+	classic *classicMembership
 }
 
 // classicMembership is what a member of the classic protocol brought along.
@@ -49,19 +34,7 @@ type classicMembership struct {
 
 // newConsumerMember is a member of which nothing is known yet.
 func newConsumerMember(id string) *consumerMember {
-	return &consumerMember{id: id, previous: -1, rebalanceTimeout: -time.Millisecond}
-}
-
-// reconciledTo says whether the member has reached a target assignment.
-func (m *consumerMember) reconciledTo(targetEpoch int32) bool {
-	return m.state == memberStable && m.epoch == targetEpoch
-}
-
-// owns says whether the member has a partition, be it only to give it up.
-func (m *consumerMember) owns(p idPartition) bool {
-	_, assigned := m.assigned[p]
-	_, revoking := m.revoking[p]
-	return assigned || revoking
+	return &consumerMember{id: id, holding: holding[idPartition]{previous: -1}, rebalanceTimeout: -time.Millisecond}
 }
 
 // sameMetadata says whether the record of what the member said would be the
@@ -74,13 +47,6 @@ func (m *consumerMember) sameMetadata(other *consumerMember) bool {
 // same.
 func (m *consumerMember) sameAssignment(other *consumerMember) bool {
 	return bytes.Equal(encodeCurrentAssignment(m), encodeCurrentAssignment(other))
-}
-
-// at is the member at another epoch.
-func (m *consumerMember) at(epoch int32) *consumerMember {
-	n := *m
-	n.epoch, n.previous = epoch, m.epoch
-	return &n
 }
 
 // update is the member with what a heartbeat says anew; what it leaves out

@@ -44,6 +44,8 @@ type Config struct {
 	ConsumerMigrationPolicy MigrationPolicy
 	// ShareMaxSize is group.share.max.size.
 	ShareMaxSize int
+	// ShareInitializeRetry is group.share.initialize.retry.interval.ms.
+	ShareInitializeRetry time.Duration
 	// StreamsMaxSize is group.streams.max.size.
 	StreamsMaxSize int
 }
@@ -65,6 +67,7 @@ func DefaultConfig() Config {
 		ConsumerRegexRefresh:          10 * time.Minute,
 		ConsumerMigrationPolicy:       MigrationBidirectional,
 		ShareMaxSize:                  200,
+		ShareInitializeRetry:          30 * time.Second,
 		StreamsMaxSize:                math.MaxInt32,
 	}
 }
@@ -185,6 +188,10 @@ func (c *Coordinator) load(s *shard) {
 			c.loadedClassic(s, g)
 		case *consumer:
 			c.loadedConsumer(s, g)
+		case *share:
+			c.loadedShare(s, g)
+		case *streams:
+			c.loadedStreams(s, g)
 		}
 	}
 }
@@ -224,13 +231,15 @@ func (c *Coordinator) replay(s *shard, e Entry) {
 		s.offsets.replayMarker(e.Producer.ID, e.Commit, e.Offset)
 		return
 	}
-	switch kind := keyKind(e.Key); {
-	case kind == keyOldOffset || kind == keyOffset:
+	switch kind := keyKind(e.Key); kind {
+	case keyOldOffset, keyOffset:
 		s.replayOffset(c, e)
-	case kind == keyGroup:
+	case keyGroup:
 		c.replayGroup(s, e)
-	case belongsTo(kind, Consumer):
-		s.replayConsumer(e.Record)
+	default:
+		if owner, ok := ownerOfKey(kind); ok {
+			s.replayModern(owner, e.Record, c.now())
+		}
 	}
 }
 
@@ -275,26 +284,27 @@ func (c *Coordinator) replayGroup(s *shard, e Entry) {
 	}
 }
 
-// replayConsumer takes a record of a group of the consumer protocol, which
-// begins with the first one. It takes the place of a simple group, which has no
-// record of its own.
-func (s *shard) replayConsumer(r Record) {
+// replayModern takes a record of a group of the newer protocols, which begins
+// with the first one. It takes the place of a simple group, which has no record
+// of its own.
+func (s *shard) replayModern(kind Kind, r Record, now int64) {
 	k, err := decodeModernKey(r.Key)
 	if err != nil {
 		return
 	}
-	g, ok := s.groups[k.group].(*consumer)
+	g, ok := s.groups[k.group].(modern)
+	ok = ok && g.kind() == kind
 	switch {
 	case r.Value == nil && !ok:
 		return
-	case r.Value == nil && k.kind == keyConsumerGroup:
+	case r.Value == nil && k.kind == endingKeys[kind]:
 		delete(s.groups, k.group)
 		return
 	case !ok:
-		g = newConsumer(k.group)
+		g = newModern(kind, k.group)
 		s.groups[k.group] = g
 	}
-	g.replay(r)
+	g.replay(r, now)
 }
 
 // sorted is the shard's groups in the order of their ids.

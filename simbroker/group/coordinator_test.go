@@ -37,6 +37,9 @@ type cluster struct {
 	topics    *topics
 	settings  Settings
 
+	sharesErr error    // of the next answers of the share coordinator
+	shared    []string // what it was asked, as "G1 3: orders 0 1"
+
 	*Coordinator
 }
 
@@ -69,7 +72,7 @@ func (cl *cluster) restart(cfg Config) {
 	}
 	cl.host = clock.NewHost(cl.loop)
 	cl.Coordinator = New(1, cl.host, cfg, Environment{
-		Log: cl, Verifier: cl, Topics: cl.topics, UUID: cl.uuid,
+		Log: cl, Verifier: cl, Topics: cl.topics, Shares: cl, UUID: cl.uuid,
 		Settings: func(string) Settings { return cl.settings },
 	})
 	for p := range cfg.Partitions {
@@ -203,6 +206,20 @@ func (cl *cluster) Entries(p int32) iter.Seq[Entry] { return slices.Values(cl.en
 func (cl *cluster) Verify(v Verification, done func(producer.Guard, error)) {
 	cl.verified = append(cl.verified, v)
 	cl.loop.After(latency, func() { done(producer.Guard{}, cl.verifyErr) })
+}
+
+func (cl *cluster) Initialize(group string, partitions []SharePartition, epoch int32, done func(error)) {
+	set := make(partitionSet)
+	for _, p := range partitions {
+		set[idPartition{p.TopicID, p.Partition}] = true
+	}
+	cl.shared = append(cl.shared, fmt.Sprintf("%s %d: %s", group, epoch, cl.showAssigned(assigned(sortedPartitions(set)))))
+	cl.loop.After(latency, func() { done(cl.sharesErr) })
+}
+
+func (cl *cluster) Delete(group string, done func(error)) {
+	cl.shared = append(cl.shared, group+" deleted")
+	cl.loop.After(latency, func() { done(cl.sharesErr) })
 }
 
 // answered runs events until an answer has come.

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
@@ -100,9 +101,31 @@ func (c *Coordinator) deleteGroup(id string, done func(error)) {
 		done(kafka.ErrGroupIDNotFound)
 	case g.listing().State != Empty:
 		done(kafka.ErrNonEmptyGroup)
+	case g.kind() == Share:
+		c.deleteShare(s, g, done)
 	default:
 		c.bury(s, s.funeral(id, g), done)
 	}
+}
+
+// deleteShare deletes a share group once what it was delivered is forgotten,
+// unless somebody has joined it meanwhile.
+func (c *Coordinator) deleteShare(s *shard, g group, done func(error)) {
+	id := g.listing().GroupID
+	c.env.Shares.Delete(id, func(err error) {
+		switch {
+		case err != nil:
+			done(err)
+		case !c.owned(s):
+			done(kafka.ErrNotCoordinator)
+		case s.groups[id] != g:
+			done(kafka.ErrGroupIDNotFound)
+		case g.listing().State != Empty:
+			done(kafka.ErrNonEmptyGroup)
+		default:
+			c.bury(s, s.funeral(id, g), done)
+		}
+	})
 }
 
 // funeral is the tombstones of a group and of all that it has committed.
@@ -115,7 +138,7 @@ func (s *shard) funeral(id string, g group) []Record {
 }
 
 // TopicsDeleted drops what is committed for deleted topics, by their ids where
-// the commit knows one.
+// the commit knows one, and what share groups know of them.
 func (c *Coordinator) TopicsDeleted(topics []DeletedTopic) {
 	for _, s := range c.sortedShards() {
 		if s.loading {
@@ -130,8 +153,28 @@ func (c *Coordinator) TopicsDeleted(topics []DeletedTopic) {
 				}
 			}
 		}
-		c.bury(s, tombstones, func(error) {})
+		c.bury(s, append(tombstones, s.shareStatesWithout(topics)...), func(error) {})
 	}
+}
+
+// shareStatesWithout is the records of share groups that lose topics.
+func (s *shard) shareStatesWithout(topics []DeletedTopic) []Record {
+	var records []Record
+	for _, found := range s.sorted() {
+		g, ok := found.(*share)
+		if !ok {
+			continue
+		}
+		initializing, initialized := maps.Clone(g.initializing), maps.Clone(g.initialized)
+		for _, t := range topics {
+			delete(initializing, t.ID)
+			delete(initialized, t.ID)
+		}
+		if len(initializing) < len(g.initializing) || len(initialized) < len(g.initialized) {
+			records = append(records, shareStateRecord(g.id, initializing, initialized))
+		}
+	}
+	return records
 }
 
 // belongs says whether anything in the slot is for a topic of this id, or does
@@ -161,7 +204,7 @@ func (c *Coordinator) expired(s *shard) []Record {
 	var tombstones []Record
 	for _, g := range s.sorted() {
 		listing := g.listing()
-		if listing.Kind == Share {
+		if g.kind() == Share {
 			continue
 		}
 		s.offsets.tidy(listing.GroupID, c.env.Log.HighWatermark(s.partition))

@@ -19,16 +19,20 @@
 //	  └──────────┘  │    └────────────────────┘                │
 //	                └──────────────────────────────────────────┘
 //
-//	consumer: what the epochs amount to
+//	consumer, streams: what the epochs amount to
 //
 //	group epoch ─(a target assignment)─► target epoch ─(each member, once it has
 //	given up what others are to have)─► member epoch
 //
 //	no members: Empty │ group epoch ahead: Assigning │ members behind or waiting:
-//	Reconciling │ all there: Stable
+//	Reconciling │ all there: Stable │ streams, topics missing: NotReady
+//
+//	share: Empty or Stable
 //
 // What it leaves out: authorisation, error codes and versions (package wire
-// knows those), racks, and the compaction of __consumer_offsets. Unlike offsets,
+// knows those), racks, what share groups were delivered (package share), standby
+// and warm-up tasks of streams groups and what members tell each other of their
+// endpoints, and the compaction of __consumer_offsets. Unlike offsets,
 // groups are described as they are in memory, before their records are
 // replicated. Where Kafka's order is a hash map's, it is sorted here. It has no
 // goroutine and no lock: all methods and callbacks belong to events of one

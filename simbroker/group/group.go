@@ -70,6 +70,7 @@ func (k Kind) String() string {
 // group is a group of any kind, as far as the coordinator treats them alike.
 type group interface {
 	fmt.Stringer
+	kind() Kind
 	// listing is how ListGroups shows the group.
 	listing() Listing
 	// validateCommit says whether offsets may be committed, and for which
@@ -87,6 +88,28 @@ type group interface {
 	expiresFrom(topic string, stored *commit) (int64, bool)
 	// tombstones end the group in the log, its offsets aside.
 	tombstones() []Record
+}
+
+// modern is a group of one of the newer protocols. It changes by its records
+// alone.
+type modern interface {
+	group
+	// replay takes one record into the group, at a moment in milliseconds. What
+	// cannot be read changes nothing.
+	replay(r Record, now int64)
+}
+
+// newModern is a group that nobody has joined.
+func newModern(kind Kind, id string) modern {
+	switch kind {
+	case Consumer:
+		return newConsumer(id)
+	case Share:
+		return newShare(id)
+	case Streams:
+		return newStreams(id)
+	}
+	panic("group " + id + ": kind " + kind.String() + " has no records of its own protocol")
 }
 
 // commitAttempt is what a commit says of who commits (rules H4, H5).

@@ -66,7 +66,7 @@ func (c *Coordinator) classicFor(s *shard, req JoinRequest) (*classic, error) {
 		return g, nil
 	}
 	switch {
-	case old != nil && (old.listing().Kind == Share || old.listing().State != Empty):
+	case old != nil && (old.kind() == Share || old.listing().State != Empty):
 		return nil, kafka.ErrInconsistentGroupProtocol
 	case req.MemberID != "":
 		return nil, kafka.ErrUnknownMemberID
@@ -453,7 +453,7 @@ func (c *Coordinator) findMembers(groupID string) (*shard, group, error) {
 		return nil, nil, err
 	}
 	g := s.groups[groupID]
-	if g == nil || g.listing().State == Empty || g.listing().Kind > Consumer {
+	if g == nil || g.listing().State == Empty || g.kind() > Consumer {
 		return nil, nil, kafka.ErrUnknownMemberID
 	}
 	return s, g, nil

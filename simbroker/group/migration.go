@@ -50,7 +50,7 @@ func (c *Coordinator) upgrade(s *shard, g *classic) (*consumerDraft, error) {
 			return nil, err
 		}
 		upgraded.members[m.id] = converted
-		upgraded.target[m.id] = converted.assigned.set()
+		upgraded.target[m.id] = setOfKeys(converted.assigned)
 	}
 	upgraded.metadataHash = topicsHash(upgraded.allTopics(), c.env.Topics)
 	for _, m := range slices.Clone(g.members) {
@@ -88,11 +88,10 @@ func (c *Coordinator) upgradedMember(g *classic, m *member) (*consumerMember, er
 			"Please refer to the documentation or switch to a default assignor before re-attempting the upgrade.", g.id)
 	}
 	converted := &consumerMember{
-		id: m.id, epoch: g.number, previous: g.number, state: memberStable,
+		id: m.id, holding: holding[idPartition]{epoch: g.number, previous: g.number, assigned: make(ownership)},
 		instanceID: m.instanceID, rackID: sub.rackID, rebalanceTimeout: m.rebalanceTimeout,
 		clientID: m.clientID, clientHost: m.clientHost, topics: sortedNames(sub.topics),
-		classic:  &classicMembership{sessionTimeout: m.sessionTimeout, protocols: m.protocols},
-		assigned: make(ownership),
+		classic: &classicMembership{sessionTimeout: m.sessionTimeout, protocols: m.protocols},
 	}
 	for p := range withIDs(topics, c.env.Topics) {
 		converted.assigned[p] = g.number
@@ -157,7 +156,7 @@ func (c *Coordinator) downgrade(s *shard, d *consumerDraft, leaving []*consumerM
 		if err != nil {
 			sub.version = 0
 		}
-		assignment[m.id] = encodeEmbeddedAssignment(sub.version, described(old.target[m.id].sorted(), c.env.Topics))
+		assignment[m.id] = encodeEmbeddedAssignment(sub.version, described(sortedPartitions(old.target[m.id]), c.env.Topics))
 	}
 	d.records = append(d.records, old.tombstones()...)
 	d.records = append(d.records, g.record(assignment))

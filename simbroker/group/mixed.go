@@ -189,7 +189,7 @@ func (c *Coordinator) syncMixed(s *shard, g *consumer, req SyncRequest, done fun
 		c.expectMember(s, g.id, m.id, m.classic.sessionTimeout)
 		done(SyncResult{
 			ProtocolType: req.ProtocolType, ProtocolName: req.ProtocolName,
-			Assignment: encodeEmbeddedAssignment(sub.version, described(m.assigned.sorted(), c.env.Topics)),
+			Assignment: encodeEmbeddedAssignment(sub.version, described(sortedPartitions(m.assigned), c.env.Topics)),
 		}, nil)
 	})
 }

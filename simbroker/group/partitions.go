@@ -25,26 +25,24 @@ func (p idPartition) compare(other idPartition) int {
 }
 
 // partitionSet is a set of partitions, such as a target assignment.
-type partitionSet map[idPartition]bool
-
-// sorted is the partitions in order of topic id and number.
-func (s partitionSet) sorted() []idPartition {
-	return slices.SortedFunc(maps.Keys(s), idPartition.compare)
-}
+type partitionSet = map[idPartition]bool
 
 // ownership is partitions that a member has, each with the member epoch at
-// which it was assigned (KIP-1251).
-type ownership map[idPartition]int32
+// which it was assigned.
+type ownership = map[idPartition]int32
 
-func (o ownership) sorted() []idPartition {
-	return slices.SortedFunc(maps.Keys(o), idPartition.compare)
+// sortedPartitions is partitions in order of topic id and number.
+func sortedPartitions[V any](m map[idPartition]V) []idPartition {
+	return slices.SortedFunc(maps.Keys(m), idPartition.compare)
 }
 
-// set is the partitions without their epochs.
-func (o ownership) set() partitionSet {
-	s := make(partitionSet, len(o))
-	for p := range o {
-		s[p] = true
+// setOfKeys is what maps map, without what they map it to.
+func setOfKeys[P comparable](all ...map[P]int32) map[P]bool {
+	s := make(map[P]bool)
+	for _, m := range all {
+		for p := range m {
+			s[p] = true
+		}
 	}
 	return s
 }
@@ -106,7 +104,7 @@ func setOf(topics []AssignedTopic) partitionSet {
 
 // writePartitions appends [topic id uuid │ [partition i32]].
 func writePartitions(w *message.Writer, s partitionSet) {
-	sorted := s.sorted()
+	sorted := sortedPartitions(s)
 	w.Length(topicsIn(sorted))
 	byTopic(sorted, func(topic kafka.TopicID, partitions []int32) {
 		w.UUID(topic)
@@ -133,7 +131,7 @@ const tagEpochs = 0
 
 // writeOwnership appends [topic id uuid │ [partition i32] │ tag 0 [epoch i32]].
 func writeOwnership(w *message.Writer, o ownership) {
-	sorted := o.sorted()
+	sorted := sortedPartitions(o)
 	w.Length(topicsIn(sorted))
 	byTopic(sorted, func(topic kafka.TopicID, partitions []int32) {
 		epochs := message.Writer{Flexible: true}

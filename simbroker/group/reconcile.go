@@ -2,64 +2,102 @@ package group
 
 import "github.com/lso-exporter/lso-exporter/simbroker/kafka"
 
-// reconciliation is what it takes to bring a member of the consumer protocol
-// nearer to its target (Kafka's CurrentAssignmentBuilder). It computes, and
-// changes nothing.
-type reconciliation struct {
-	member      *consumerMember
-	target      partitionSet
+// memberState says how far a member has come on the way to its target. The
+// values are those of the records.
+type memberState int8
+
+const (
+	memberStable        memberState = 0 // it is there, or waits for nothing
+	memberUnrevoked     memberState = 1 // it has to give something up
+	memberUnreleased    memberState = 2 // others have to
+	memberStateOfFuture memberState = 127
+)
+
+// holding is what a member has: partitions (P is idPartition) of a group of the
+// consumer protocol, or tasks of a streams group. Each is mapped to the member
+// epoch at which it was assigned (KIP-1251).
+type holding[P comparable] struct {
+	epoch    int32
+	previous int32 // epoch, which is accepted from a member that missed the answer
+	state    memberState
+	assigned map[P]int32 // what the member may use
+	revoking map[P]int32 // what it still has and must give up
+}
+
+// reconciledTo says whether the member has reached a target assignment.
+func (h holding[P]) reconciledTo(targetEpoch int32) bool {
+	return h.state == memberStable && h.epoch == targetEpoch
+}
+
+// owns says whether the member has something, be it only to give it up.
+func (h holding[P]) owns(p P) bool {
+	_, assigned := h.assigned[p]
+	_, revoking := h.revoking[p]
+	return assigned || revoking
+}
+
+// at is the holding at another epoch.
+func (h holding[P]) at(epoch int32) holding[P] {
+	h.epoch, h.previous = epoch, h.epoch
+	return h
+}
+
+// reconciliation is what it takes to bring a member nearer to its target
+// (Kafka's CurrentAssignmentBuilder). It computes, and changes nothing.
+type reconciliation[P comparable] struct {
+	has         holding[P]
+	target      map[P]bool
 	targetEpoch int32
-	// subscribed says whether the member subscribes to a topic, which the target
-	// may not know yet.
-	subscribed func(kafka.TopicID) bool
+	// subscribed says whether the member may have something at all, which the
+	// target may not know yet.
+	subscribed func(P) bool
 	// subscriptionChanged is set when the member has changed its subscription
 	// in this very heartbeat.
 	subscriptionChanged bool
-	// taken says whether another member still has a partition.
-	taken func(idPartition) bool
+	// taken says whether another member still has something.
+	taken func(P) bool
 	// owned is what the member says that it has; nil if it does not say.
-	owned partitionSet
+	owned map[P]bool
 }
 
-// next is the member's next step, which is the member itself if it cannot move.
-// A member gets a partition only after its old owner has reported that it gave
-// it up; until a member has given up its own, it stays at its epoch.
-func (r reconciliation) next() (*consumerMember, error) {
-	m := r.member
-	switch m.state {
+// next is the member's next step, which is where it is if it cannot move. A
+// member gets something only after its old owner has reported that it gave it
+// up; until a member has given up its own, it stays at its epoch.
+func (r reconciliation[P]) next() (holding[P], error) {
+	switch r.has.state {
 	case memberStable:
 		switch {
-		case m.epoch != r.targetEpoch:
-			return r.advance(m.epoch), nil
+		case r.has.epoch != r.targetEpoch:
+			return r.advance(r.has.epoch), nil
 		case r.subscriptionChanged:
 			return r.unsubscribe(), nil
 		}
-		return m, nil
+		return r.has, nil
 	case memberUnrevoked:
 		switch {
-		case !r.holds(m.revoking):
-			return r.advance(m.epoch), nil
+		case !r.holds(r.has.revoking):
+			return r.advance(r.has.epoch), nil
 		case r.subscriptionChanged:
 			return r.unsubscribe(), nil
 		}
-		return m, nil
+		return r.has, nil
 	case memberUnreleased:
-		return r.advance(m.epoch), nil
+		return r.advance(r.has.epoch), nil
 	}
 	if len(r.owned) > 0 || r.owned == nil {
-		return nil, refuse(kafka.ErrFencedMemberEpoch, "The consumer group member is in a unknown state. "+
+		return r.has, refuse(kafka.ErrFencedMemberEpoch, "The consumer group member is in a unknown state. "+
 			"The member must abandon all its partitions and rejoin.")
 	}
 	return r.advance(r.targetEpoch), nil
 }
 
-// holds says whether the member has any of some partitions, as it must be
-// assumed to if it does not say.
-func (r reconciliation) holds(partitions ownership) bool {
+// holds says whether the member has any of some things, as it must be assumed
+// to if it does not say.
+func (r reconciliation[P]) holds(things map[P]int32) bool {
 	if r.owned == nil {
 		return true
 	}
-	for p := range partitions {
+	for p := range things {
 		if r.owned[p] {
 			return true
 		}
@@ -67,25 +105,24 @@ func (r reconciliation) holds(partitions ownership) bool {
 	return false
 }
 
-// unsubscribe takes away partitions of topics that the member no longer
-// subscribes to, without waiting for a target that says so.
-func (r reconciliation) unsubscribe() *consumerMember {
-	m := r.member
-	keeps, revoking := make(ownership), make(ownership)
-	for p, since := range m.revoking {
+// unsubscribe takes away what the member no longer subscribes to, without
+// waiting for a target that says so.
+func (r reconciliation[P]) unsubscribe() holding[P] {
+	keeps, revoking := make(map[P]int32), make(map[P]int32)
+	for p, since := range r.has.revoking {
 		revoking[p] = since
 	}
-	for p, since := range m.assigned {
-		if r.subscribed(p.topic) {
+	for p, since := range r.has.assigned {
+		if r.subscribed(p) {
 			keeps[p] = since
 		} else {
 			revoking[p] = since
 		}
 	}
-	if len(keeps) == len(m.assigned) {
-		return m
+	if len(keeps) == len(r.has.assigned) {
+		return r.has
 	}
-	n := m.at(m.epoch)
+	n := r.has.at(r.has.epoch)
 	n.assigned = keeps
 	if r.holds(revoking) {
 		n.state, n.revoking = memberUnrevoked, revoking
@@ -94,27 +131,26 @@ func (r reconciliation) unsubscribe() *consumerMember {
 }
 
 // advance takes the member to its target as far as it can go now.
-func (r reconciliation) advance(epoch int32) *consumerMember {
-	m := r.member
-	keeps, revoking := make(ownership), make(ownership)
-	for p, since := range m.assigned {
-		if r.target[p] && r.subscribed(p.topic) {
+func (r reconciliation[P]) advance(epoch int32) holding[P] {
+	keeps, revoking := make(map[P]int32), make(map[P]int32)
+	for p, since := range r.has.assigned {
+		if r.target[p] && r.subscribed(p) {
 			keeps[p] = since
 		} else {
 			revoking[p] = since
 		}
 	}
 	if len(revoking) > 0 && r.holds(revoking) {
-		n := m.at(epoch)
+		n := r.has.at(epoch)
 		n.state, n.assigned, n.revoking = memberUnrevoked, keeps, revoking
 		return n
 	}
-	n := m.at(r.targetEpoch)
+	n := r.has.at(r.targetEpoch)
 	n.state, n.assigned, n.revoking = memberStable, keeps, nil
 	for p := range r.target {
-		_, has := m.assigned[p]
+		_, has := r.has.assigned[p]
 		switch {
-		case has || !r.subscribed(p.topic):
+		case has || !r.subscribed(p):
 		case r.taken(p):
 			n.state = memberUnreleased
 		default:

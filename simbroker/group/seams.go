@@ -134,6 +134,7 @@ type Settings struct {
 	StreamsHeartbeatInterval   time.Duration // streams.heartbeat.interval.ms
 	StreamsAssignmentInterval  time.Duration // streams.assignment.interval.ms
 	StreamsInitialDelay        time.Duration // streams.initial.rebalance.delay.ms
+	StreamsStandbys            int           // streams.num.standby.replicas; kept, and none is assigned
 }
 
 // DefaultSettings is what groups do that set nothing, at a broker that was told
@@ -153,11 +154,29 @@ func DefaultSettings() Settings {
 	}
 }
 
+// SharePartition names a partition by its topic's id.
+type SharePartition struct {
+	TopicID   kafka.TopicID
+	Partition int32
+}
+
+// ShareStates keeps what share groups were delivered, as the share coordinator
+// does (KIP-932). done is invoked once, in a later event or before the call
+// returns; an error says that the state is as it was.
+type ShareStates interface {
+	// Initialize sets state up for partitions that have none; epoch is the
+	// group's.
+	Initialize(groupID string, partitions []SharePartition, epoch int32, done func(error))
+	// Delete forgets all that is kept for a group.
+	Delete(groupID string, done func(error))
+}
+
 // Environment is all that a coordinator needs from elsewhere.
 type Environment struct {
 	Log      Log
 	Verifier Verifier
 	Topics   Topics
+	Shares   ShareStates
 	// Settings are those of one group.
 	Settings func(groupID string) Settings
 	// UUID returns a random UUID in its text form; member ids end in one. It

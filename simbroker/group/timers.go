@@ -10,6 +10,7 @@ const (
 	rebalanceTimer                  // its giving partitions up
 	joinTimer                       // classic, in a group of the consumer protocol: its rejoining
 	syncTimer                       // the same: its SyncGroup
+	initialTimer                    // of a streams group, not of a member: the first assignment
 )
 
 // memberTimer names a timer of a member. Timers are found by name, since

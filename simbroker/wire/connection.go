@@ -161,6 +161,7 @@ func (c *connection) handle(req request) {
 	c.server.handle(&call{
 		server:      c.server,
 		conn:        info,
+		socket:      c,
 		reply:       func(resp kmsg.Response) { c.reply(req, resp) },
 		hangUp:      c.hangUp,
 		ownsRequest: true,
@@ -193,9 +194,17 @@ func (c *connection) hangUp() {
 	c.answers <- answer{last: true}
 }
 
+// gone ends what ends with the connection.
+func (c *connection) gone() {
+	if shares := c.server.broker.Shares; shares != nil {
+		shares.Disconnected(c)
+	}
+}
+
 // write writes answers until the connection is closed.
 func (c *connection) write() {
 	defer c.server.forget(c)
+	defer c.post(c.gone)
 	defer c.close(false)
 	var buffer []byte
 	for {

@@ -105,7 +105,12 @@ var codes = map[kafka.Error]int16{
 	kafka.ErrStaleMemberEpoch:                   113,
 	errMismatchedEndpointType:                   114,
 	kafka.ErrTransactionAbortable:               120,
+	kafka.ErrInvalidRecordState:                 121,
+	kafka.ErrShareSessionNotFound:               122,
+	kafka.ErrInvalidShareSessionEpoch:           123,
+	kafka.ErrFencedStateEpoch:                   124,
 	kafka.ErrInvalidRegularExpression:           128,
+	kafka.ErrStreamsInvalidTopology:             130,
 }
 
 // codeOf is the code of an error: 0 for nil, and that of the kafka.Error it

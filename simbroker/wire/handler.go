@@ -71,12 +71,21 @@ var handlers = map[int16]handler{
 	int16(kmsg.ConsumerGroupHeartbeat):       api((*call).consumerGroupHeartbeat, refuseConsumerGroupHeartbeat),
 	int16(kmsg.ConsumerGroupDescribe):        api((*call).consumerGroupDescribe, refuseConsumerGroupDescribe),
 	int16(kmsg.DescribeTopicPartitions):      api((*call).describeTopicPartitions, refuseDescribeTopicPartitions),
+	int16(kmsg.ShareGroupHeartbeat):          api((*call).shareGroupHeartbeat, refuseShareGroupHeartbeat),
+	int16(kmsg.ShareGroupDescribe):           api((*call).shareGroupDescribe, refuseShareGroupDescribe),
+	int16(kmsg.ShareFetch):                   api((*call).shareFetch, refuseShareFetch),
+	int16(kmsg.ShareAcknowledge):             api((*call).shareAcknowledge, refuseShareAcknowledge),
+	int16(kmsg.StreamsGroupHeartbeat):        api((*call).streamsGroupHeartbeat, refuseStreamsGroupHeartbeat),
+	int16(kmsg.StreamsGroupDescribe):         api((*call).streamsGroupDescribe, refuseStreamsGroupDescribe),
+	int16(kmsg.DescribeShareGroupOffsets):    api((*call).describeShareGroupOffsets, refuseDescribeShareGroupOffsets),
 }
 
 // call is one request being answered. It belongs to events.
 type call struct {
 	server *Server
 	conn   ConnInfo
+	// socket is the connection; nil in process.
+	socket *connection
 	reply  func(kmsg.Response)
 	// hangUp closes the connection instead of answering; in process it answers
 	// nothing.

@@ -73,6 +73,13 @@ func Kafka43() Versions {
 		int16(kmsg.ConsumerGroupHeartbeat):       {0, 1},
 		int16(kmsg.ConsumerGroupDescribe):        {0, 1},
 		int16(kmsg.DescribeTopicPartitions):      {0, 0},
+		int16(kmsg.ShareGroupHeartbeat):          {1, 1},
+		int16(kmsg.ShareGroupDescribe):           {1, 1},
+		int16(kmsg.ShareFetch):                   {1, 2},
+		int16(kmsg.ShareAcknowledge):             {1, 2},
+		int16(kmsg.StreamsGroupHeartbeat):        {0, 0},
+		int16(kmsg.StreamsGroupDescribe):         {0, 0},
+		int16(kmsg.DescribeShareGroupOffsets):    {0, 1},
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
+	"github.com/lso-exporter/lso-exporter/simbroker/share"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
 )
 
@@ -45,6 +46,7 @@ type Broker struct {
 	Replicas *replica.Broker
 	Txn      *txn.Coordinator
 	Groups   *group.Coordinator
+	Shares   *share.Broker
 	Cluster  Cluster
 
 	// Versions is what the broker offers. Nil stands for Kafka43. It must not

@@ -1,0 +1,335 @@
+package group
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+)
+
+// The records of share groups are those that the classes of Apache Kafka 4.3.1
+// write (KIP-932), byte for byte.
+func TestShareRecordBytes(t *testing.T) {
+	m := &shareMember{id: "m", epoch: 7, previous: 6, clientID: "c", clientHost: "/127.0.0.1", topics: []string{"orders"}, assigned: set(topicA, 0, 2)}
+	for _, test := range []struct {
+		name       string
+		record     Record
+		key, value string
+	}{
+		{"member", shareMemberRecord("G1", m), "000a0002473100016d", "00000002630b2f3132372e302e302e3102076f726465727300"},
+		{"group", shareEpochRecord("G1", 7, 0x1122334455667788), "000b00024731", "000000000007112233445566778800"},
+		{"target epoch", shareTargetEpochRecord("G1", 7, 1000), "000c00024731", "00000000000701000800000000000003e8"},
+		{"target", shareTargetRecord("G1", "m", set(topicA, 0, 2)), "000d0002473100016d",
+			"000002010000000000000000000000000000090300000000000000020000"},
+		{"current assignment", shareCurrentRecord("G1", m), "000e0002473100016d",
+			"000000000007000000060002010000000000000000000000000000090300000000000000020000"},
+		{"state", shareStateRecord("G1", map[kafka.TopicID]shareTopic{topicA: {name: "orders", partitions: []int32{1}}},
+			map[kafka.TopicID]shareTopic{topicB: {name: "sales", partitions: []int32{0}}}), "000f00024731",
+			// Kafka's has a topic on its way out behind these, which the simulator never has.
+			"00000201000000000000000000000000000009076f726465727302000000010002020000000000000000000000000000090673616c6573020000000000" + "0100"},
+	} {
+		if got := hex.EncodeToString(test.record.Key); got != test.key {
+			t.Errorf("%s: key %s, want %s", test.name, got, test.key)
+		}
+		if got := hex.EncodeToString(test.record.Value); got != test.value {
+			t.Errorf("%s: value %s, want %s", test.name, got, test.value)
+		}
+		g := newShare("G1")
+		g.replay(test.record, 5)
+		g.replay(Record{Key: test.record.Key, Value: []byte{0, 9}}, 5) // of a version to come
+		if reflect.DeepEqual(g, newShare("G1")) {
+			t.Errorf("%s: nothing was replayed", test.name)
+		}
+		g.replay(Record{Key: test.record.Key}, 5)
+	}
+}
+
+// sharer is a member of a share group, as a client.
+type sharer struct {
+	cl     *cluster
+	group  string
+	id     string
+	epoch  int32
+	topics []string
+	has    string
+}
+
+func (cl *cluster) sharer(group, id string, topics ...string) *sharer {
+	return &sharer{cl: cl, group: group, id: id, topics: topics}
+}
+
+func (cl *cluster) shareBeat(req ShareHeartbeatRequest) (result ShareHeartbeatResult, err error) {
+	cl.t.Helper()
+	answered := false
+	cl.loop.Do(func() {
+		cl.ShareHeartbeat(req, func(r ShareHeartbeatResult, e error) { result, err, answered = r, e, true })
+	})
+	cl.answered(&answered)
+	return result, err
+}
+
+func (s *sharer) request() ShareHeartbeatRequest {
+	req := ShareHeartbeatRequest{GroupID: s.group, MemberID: s.id, MemberEpoch: s.epoch, ClientID: "client-" + s.id, ClientHost: "/127.0.0.1"}
+	if s.epoch == joinEpoch {
+		req.SubscribedTopics = s.topics
+	}
+	return req
+}
+
+func (s *sharer) beat() error {
+	s.cl.t.Helper()
+	r, err := s.cl.shareBeat(s.request())
+	if err != nil {
+		return err
+	}
+	s.epoch = r.MemberEpoch
+	if r.Assignment != nil {
+		s.has = s.cl.showAssigned(r.Assignment)
+	}
+	return nil
+}
+
+func (s *sharer) mustBeat() {
+	s.cl.t.Helper()
+	if err := s.beat(); err != nil {
+		s.cl.t.Fatalf("heartbeat of %s in %s at %d: %v", s.id, s.group, s.epoch, err)
+	}
+}
+
+func (s *sharer) leave() error {
+	s.cl.t.Helper()
+	req := s.request()
+	req.MemberEpoch, req.SubscribedTopics = leaveEpoch, nil
+	s.epoch, s.has = joinEpoch, ""
+	_, err := s.cl.shareBeat(req)
+	return err
+}
+
+func (cl *cluster) expectShare(what, group, want string) {
+	cl.t.Helper()
+	var got string
+	cl.loop.Do(func() {
+		d := cl.DescribeShares([]string{group})[0]
+		if d.Err != nil {
+			got = d.Err.Error()
+			return
+		}
+		parts := []string{fmt.Sprintf("%s %d/%d %s", d.State, d.Epoch, d.AssignmentEpoch, d.Assignor)}
+		for _, m := range d.Members {
+			parts = append(parts, fmt.Sprintf("%s@%d[%s]", m.MemberID, m.MemberEpoch, cl.showAssigned(m.Assignment)))
+		}
+		got = strings.Join(parts, " ")
+	})
+	if got != want {
+		cl.t.Errorf("%s:\n got %s\nwant %s", what, got, want)
+	}
+}
+
+// Members of a share group are assigned what share state has been set up for,
+// and share it.
+func TestShareGroup(t *testing.T) {
+	cl := newCluster(t)
+	cl.topic("orders", 2)
+	cl.settings.ShareAssignmentInterval = 0
+	a, b := cl.sharer("G1", "a", "orders"), cl.sharer("G1", "b", "orders")
+	r, err := cl.shareBeat(a.request())
+	if err != nil || r.MemberID != "a" || r.MemberEpoch != 2 || r.Interval != 5*time.Second || r.Assignment == nil || len(r.Assignment) != 0 {
+		t.Errorf("joined: %+v, %v", r, err)
+	}
+	a.epoch = r.MemberEpoch
+	cl.expectShare("joined", "G1", "Stable 2/2 simple a@2[]")
+	cl.settle()
+	if want := []string{"G1 2: orders: 0 1"}; !slices.Equal(cl.shared, want) {
+		t.Errorf("set up: %q", cl.shared)
+	}
+	a.mustBeat()
+	cl.expectShare("set up", "G1", "Stable 3/3 simple a@3[orders: 0 1]")
+	b.mustBeat()
+	a.mustBeat()
+	cl.expectShare("two members", "G1", "Stable 4/4 simple a@4[orders: 0] b@4[orders: 1]")
+	before := cl.leo(cl.PartitionFor("G1"))
+	b.mustBeat()
+	if cl.leo(cl.PartitionFor("G1")) != before {
+		t.Error("a heartbeat that says nothing wrote records")
+	}
+	if old := a.request(); old.MemberEpoch != 4 {
+		t.Errorf("a is at %d", old.MemberEpoch)
+	} else if old.MemberEpoch = 3; true {
+		_, err := cl.shareBeat(old)
+		expectErr(t, "the epoch before", err, nil)
+	}
+	third := cl.sharer("G1", "c", "orders")
+	third.mustBeat()
+	cl.expectShare("more members than partitions", "G1", "Stable 5/5 simple a@4[orders: 0] b@4[orders: 1] c@5[orders: 0]")
+	expectErr(t, "leave", third.leave(), nil)
+	expectErr(t, "leave", b.leave(), nil)
+	expectErr(t, "leave twice", b.leave(), kafka.ErrUnknownMemberID)
+	cl.topic("orders", 3)
+	a.mustBeat()
+	cl.settle()
+	a.mustBeat()
+	cl.expectShare("more partitions", "G1", "Stable 9/9 simple a@9[orders: 0 1 2]")
+	var shared []AssignedTopic
+	cl.loop.Do(func() { shared, err = cl.SharedPartitions("G1") })
+	if err != nil || cl.showAssigned(shared) != "orders: 0 1 2" {
+		t.Errorf("shared partitions %+v, %v", shared, err)
+	}
+}
+
+// What no member of a share group may say.
+func TestShareRefusals(t *testing.T) {
+	cl := newCluster(t)
+	cl.topic("orders", 1)
+	cl.sharer("G1", "a", "orders").mustBeat()
+	cl.joined("consumer", "a", "orders")
+	cl.simple("simple", 5)
+	joining := cl.sharer("G1", "b", "orders").request()
+	staying := ShareHeartbeatRequest{GroupID: "G1", MemberID: "a", MemberEpoch: 2}
+	cfg := cl.cfg
+	cfg.ShareMaxSize = 1
+	cl.Configure(cfg)
+	for _, test := range []struct {
+		name string
+		req  ShareHeartbeatRequest
+		edit func(*ShareHeartbeatRequest)
+		want kafka.Error
+	}{
+		{"no member id", joining, func(r *ShareHeartbeatRequest) { r.MemberID = "" }, kafka.ErrInvalidRequest},
+		{"no group", joining, func(r *ShareHeartbeatRequest) { r.GroupID = "" }, kafka.ErrInvalidRequest},
+		{"empty rack", joining, func(r *ShareHeartbeatRequest) { r.RackID = new("") }, kafka.ErrInvalidRequest},
+		{"no topics", joining, func(r *ShareHeartbeatRequest) { r.SubscribedTopics = nil }, kafka.ErrInvalidRequest},
+		{"epoch -2", joining, func(r *ShareHeartbeatRequest) { r.MemberEpoch = -2 }, kafka.ErrInvalidRequest},
+		{"group is full", joining, func(*ShareHeartbeatRequest) {}, kafka.ErrGroupMaxSizeReached},
+		{"a group of the consumer protocol", joining, func(r *ShareHeartbeatRequest) { r.GroupID = "consumer" }, kafka.ErrGroupIDNotFound},
+		{"a simple group", joining, func(r *ShareHeartbeatRequest) { r.GroupID = "simple" }, kafka.ErrGroupIDNotFound},
+		{"unknown group", staying, func(r *ShareHeartbeatRequest) { r.GroupID = "G9" }, kafka.ErrGroupIDNotFound},
+		{"unknown group, leaving", staying, func(r *ShareHeartbeatRequest) { r.GroupID, r.MemberEpoch = "G9", -1 }, kafka.ErrGroupIDNotFound},
+		{"a group of another kind, leaving", staying, func(r *ShareHeartbeatRequest) { r.GroupID, r.MemberEpoch = "consumer", -1 }, kafka.ErrGroupIDNotFound},
+		{"unknown member", staying, func(r *ShareHeartbeatRequest) { r.MemberID = "x" }, kafka.ErrGroupMaxSizeReached},
+		{"epoch from the future", staying, func(r *ShareHeartbeatRequest) { r.MemberEpoch = 9 }, kafka.ErrFencedMemberEpoch},
+		{"epoch of long ago", staying, func(r *ShareHeartbeatRequest) { r.MemberEpoch = 1 }, kafka.ErrFencedMemberEpoch},
+	} {
+		req := test.req
+		test.edit(&req)
+		_, err := cl.shareBeat(req)
+		expectErr(t, test.name, err, test.want)
+	}
+	cl.Configure(DefaultConfig())
+	staying.MemberID = "x"
+	_, err := cl.shareBeat(staying)
+	expectErr(t, "unknown member", err, kafka.ErrUnknownMemberID)
+	expectErr(t, "a consumer in a share group", cl.beater("G1", "c", "orders").beat(), kafka.ErrGroupIDNotFound)
+	expectErr(t, "a classic consumer in a share group", cl.consumers("G1", 1).join(0).err, kafka.ErrInconsistentGroupProtocol)
+	expectErr(t, "a classic heartbeat in a share group", cl.Heartbeat(HeartbeatRequest{GroupID: "G1", MemberID: "a", GenerationID: 2}), kafka.ErrUnknownMemberID)
+}
+
+// Share groups keep no offsets, and are told apart by those who ask.
+func TestShareGroupAndOffsets(t *testing.T) {
+	cl := newCluster(t)
+	id := cl.topic("orders", 1)
+	a := cl.sharer("G1", "a", "orders")
+	a.mustBeat()
+	cl.settle()
+	listings, err := cl.List(ListRequest{Types: []string{"SHARE"}})
+	if want := []Listing{{"G1", "share", Stable, Share}}; err != nil || !slices.Equal(listings, want) {
+		t.Errorf("listed %+v, %v", listings, err)
+	}
+	if d := cl.Describe([]string{"G1"})[0]; !errors.Is(d.Err, kafka.ErrGroupIDNotFound) {
+		t.Errorf("DescribeGroups: %+v", d)
+	}
+	cl.expectGroup("as a consumer group", "G1", "Group G1 is not a consumer group.")
+	cl.joined("consumer", "a", "orders")
+	cl.expectShare("a consumer group", "consumer", "Group consumer is not a share group.")
+	cl.expectShare("unknown", "G9", "Group G9 not found.")
+	cl.expectFetch("offsets", "G1", false, "")
+	cl.expectFetch("offsets by name", "G1", false, "orders-0=-1", 0)
+	expectErr(t, "OffsetCommit", cl.commit(CommitRequest{GroupID: "G1", Generation: -1, Retention: -1, Topics: offsetsOf(5)}), kafka.ErrGroupIDNotFound)
+	expectErr(t, "TxnOffsetCommit", cl.txnCommit(TxnCommitRequest{GroupID: "G1", Generation: -1, Topics: offsetsOf(5), Producer: producerOf(1, 0)}), kafka.ErrGroupIDNotFound)
+	expectErr(t, "OffsetDelete", cl.deleteOffsets("G1", FetchTopic{Topic: "orders", Partitions: []int32{0}}), kafka.ErrGroupIDNotFound)
+	expectErr(t, "DeleteGroups, with members", cl.deleteGroups("G1")[0], kafka.ErrNonEmptyGroup)
+	cl.loop.Do(func() { cl.TopicsDeleted([]DeletedTopic{{Name: "orders", ID: id}}) })
+	cl.settle()
+	if shared, err := cl.SharedPartitions("G1"); err != nil || len(shared) != 0 {
+		t.Errorf("after the topic: %+v, %v", shared, err)
+	}
+	expectErr(t, "leave", a.leave(), nil)
+	cl.pass(8 * 24 * time.Hour)
+	cl.expectShare("share groups do not expire", "G1", "Empty 3/2 simple")
+	cl.sharesErr = kafka.ErrCoordinatorNotAvailable
+	expectErr(t, "DeleteGroups, while the share coordinator is away", cl.deleteGroups("G1")[0], kafka.ErrCoordinatorNotAvailable)
+	cl.sharesErr = nil
+	expectErr(t, "DeleteGroups", cl.deleteGroups("G1")[0], nil)
+	cl.restart(cl.cfg)
+	cl.expectShare("deleted", "G1", "Group G1 not found.")
+}
+
+// A coordinator that loads a partition has the share groups that were there; a
+// member that does not come back is out after its session, and what could not
+// be set up is tried again.
+func TestShareFailover(t *testing.T) {
+	cl := newCluster(t)
+	cl.topic("orders", 1)
+	cl.sharesErr = kafka.ErrCoordinatorNotAvailable
+	a, b := cl.sharer("G1", "a", "orders"), cl.sharer("G1", "b", "orders")
+	a.mustBeat()
+	b.mustBeat()
+	cl.settle()
+	cl.sharesErr = nil
+	cl.pass(time.Second)
+	a.mustBeat()
+	cl.settle()
+	if want := []string{"G1 2: orders: 0", "G1 3: orders: 0"}; !slices.Equal(cl.shared, want) {
+		t.Errorf("set up: %q", cl.shared)
+	}
+	cl.pass(time.Second)
+	a.mustBeat()
+	cl.expectShare("before", "G1", "Stable 4/4 simple a@4[orders: 0] b@2[]")
+	var before, after string
+	var state, loaded *share
+	cl.loop.Do(func() {
+		before = cl.Coordinator.String()
+		state = cl.shards[cl.PartitionFor("G1")].groups["G1"].(*share)
+	})
+	cl.restart(cl.cfg)
+	cl.loop.Do(func() {
+		after = cl.Coordinator.String()
+		loaded = cl.shards[cl.PartitionFor("G1")].groups["G1"].(*share)
+	})
+	if after != before || !reflect.DeepEqual(loaded.members, state.members) || !reflect.DeepEqual(loaded.target, state.target) || len(loaded.initialized) != 1 {
+		t.Errorf("after: %s %+v\nbefore: %s %+v", after, loaded, before, state)
+	}
+	cl.pass(44 * time.Second)
+	a.mustBeat()
+	cl.appendErr = kafka.ErrNotLeaderOrFollower
+	cl.pass(time.Second)
+	cl.appendErr = nil
+	cl.pass(expulsionBackoff)
+	cl.expectShare("b did not come back", "G1", "Stable 5/4 simple a@4[orders: 0]")
+}
+
+// What is being set up for too long is set up again.
+func TestShareInitializeRetry(t *testing.T) {
+	cl := newCluster(t)
+	cl.topic("orders", 1)
+	a := cl.sharer("G1", "a", "orders")
+	cl.loop.Do(func() { cl.ShareHeartbeat(a.request(), func(ShareHeartbeatResult, error) {}) })
+	cl.restart(cl.cfg) // nobody is there to be told that it is set up
+	cl.settle()
+	a.mustBeat()
+	cl.pass(29 * time.Second)
+	a.mustBeat()
+	if len(cl.shared) != 1 {
+		t.Errorf("too early: %q", cl.shared)
+	}
+	cl.pass(time.Second)
+	a.mustBeat()
+	if len(cl.shared) != 2 {
+		t.Errorf("not again: %q", cl.shared)
+	}
+}

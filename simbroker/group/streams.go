@@ -1,0 +1,226 @@
+package group
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+)
+
+// streamsProtocol is the protocol type of streams groups.
+const streamsProtocol = "streams"
+
+// task is what members of a streams group are assigned: one partition of a
+// subtopology.
+type task struct {
+	subtopology string
+	partition   int32
+}
+
+func (t task) compare(other task) int {
+	return cmp.Or(cmp.Compare(t.subtopology, other.subtopology), cmp.Compare(t.partition, other.partition))
+}
+
+// sortedTasks is tasks in order of subtopology and number.
+func sortedTasks[V any](m map[task]V) []task { return slices.SortedFunc(maps.Keys(m), task.compare) }
+
+// streams is a group of the streams protocol (KIP-1071). It changes by its
+// records and by nothing else. Active tasks only are assigned: standbys and
+// warm-ups have no part in what is committed.
+type streams struct {
+	id           string
+	epoch        int32
+	metadataHash uint64
+	// validated is the epoch of the topology whose topics were all there; -1 if
+	// some are missing.
+	validated   int32
+	standbys    string // num.standby.replicas as it was last taken into account
+	targetEpoch int32
+	targetAt    int64 // in milliseconds; 0 before the first
+	topology    *Topology
+	members     map[string]*streamsMember
+	target      map[string]map[task]bool // by member id
+}
+
+// streamsMember is one member of a streams group. It never changes; a change
+// makes a new value.
+type streamsMember struct {
+	id string
+	holding[task]
+	rackID           *string
+	rebalanceTimeout time.Duration
+	clientID         string
+	clientHost       string
+	topologyEpoch    int32
+	processID        string
+	endpoint         *Endpoint
+	tags             []KeyValue // sorted by key
+}
+
+func newStreams(id string) *streams {
+	return &streams{
+		id: id, epoch: initialEpoch, targetEpoch: initialEpoch,
+		members: make(map[string]*streamsMember),
+		target:  make(map[string]map[task]bool),
+	}
+}
+
+// clone is a copy that can change on its own.
+func (g *streams) clone() *streams {
+	c := *g
+	c.members, c.target = maps.Clone(g.members), maps.Clone(g.target)
+	return &c
+}
+
+// state follows from topology, members and epochs.
+func (g *streams) state() State {
+	switch {
+	case len(g.members) == 0:
+		return Empty
+	case g.topology == nil || g.topology.Epoch != g.validated:
+		return NotReady
+	case g.epoch > g.targetEpoch:
+		return Assigning
+	}
+	for _, m := range g.members {
+		if !m.reconciledTo(g.targetEpoch) {
+			return Reconciling
+		}
+	}
+	return Stable
+}
+
+// sorted is the members in the order of their ids.
+func (g *streams) sorted() []*streamsMember {
+	return slices.SortedFunc(maps.Values(g.members), func(a, b *streamsMember) int { return cmp.Compare(a.id, b.id) })
+}
+
+// member is a member by id, or UNKNOWN_MEMBER_ID.
+func (g *streams) member(id string) (*streamsMember, error) {
+	if m := g.members[id]; m != nil {
+		return m, nil
+	}
+	return nil, refuse(kafka.ErrUnknownMemberID, "Member %s is not a member of group %s.", id, g.id)
+}
+
+// ownedByOthers says whether a task is still with another process: members of
+// one process hand tasks over among themselves.
+func (g *streams) ownedByOthers(t task, m *streamsMember) bool {
+	for _, other := range g.members {
+		if other.processID != m.processID && other.owns(t) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *streams) kind() Kind { return Streams }
+
+func (g *streams) listing() Listing {
+	return Listing{GroupID: g.id, ProtocolType: streamsProtocol, State: g.state(), Kind: Streams}
+}
+
+func (g *streams) subscribes(topic string) bool {
+	return len(g.members) > 0 && g.topology != nil && slices.Contains(g.topology.sourceTopics(), topic)
+}
+
+func (g *streams) expiresFrom(topic string, stored *commit) (int64, bool) {
+	return stored.at, !g.subscribes(topic)
+}
+
+func (g *streams) validateOffsetDelete() error { return nil }
+
+// validateCommit is rules H4 and H5 for members of the streams protocol.
+func (g *streams) validateCommit(a commitAttempt) (commitCheck, error) {
+	if a.epoch < 0 && len(g.members) == 0 || a.transactional && a.anonymous() {
+		return nil, nil
+	}
+	m, err := g.member(a.memberID)
+	switch {
+	case err != nil:
+		return nil, err
+	case !a.transactional && !a.knowsEpochs:
+		return nil, refuse(kafka.ErrUnsupportedVersion, "OffsetCommit version 9 or above must be used by members using the streams group protocol")
+	case a.epoch == m.epoch:
+		return nil, nil
+	case a.epoch > m.epoch:
+		return nil, refuse(kafka.ErrStaleMemberEpoch, "Received member epoch %d is newer than current member epoch %d.", a.epoch, m.epoch)
+	}
+	// An older epoch is good for partitions of tasks that the member has had
+	// since then (KIP-1251).
+	return func(p idPartition) error {
+		for t, since := range m.assigned {
+			if t.partition == p.partition && since <= a.epoch {
+				return nil
+			}
+		}
+		for t, since := range m.revoking {
+			if t.partition == p.partition && since <= a.epoch {
+				return nil
+			}
+		}
+		return refuse(kafka.ErrStaleMemberEpoch, "Received member epoch %d is older than the assignment of partition %d.", a.epoch, p.partition)
+	}, nil
+}
+
+func (g *streams) validateFetch(memberID *string, epoch int32) error {
+	if memberID == nil && epoch < 0 {
+		return nil
+	}
+	id := ""
+	if memberID != nil {
+		id = *memberID
+	}
+	m, err := g.member(id)
+	if err == nil && epoch != m.epoch {
+		err = refuse(kafka.ErrStaleMemberEpoch, "The received member epoch %d does not match the expected member epoch %d.", epoch, m.epoch)
+	}
+	return err
+}
+
+// String is the group in one line: G1 Stable epoch 3 [a@3 b@3].
+func (g *streams) String() string {
+	var members []string
+	for _, m := range g.sorted() {
+		members = append(members, fmt.Sprintf("%s@%d", m.id, m.epoch))
+	}
+	return fmt.Sprintf("%s %s epoch %d [%s]", g.id, g.state(), g.epoch, strings.Join(members, " "))
+}
+
+func (m *streamsMember) sameMetadata(other *streamsMember) bool {
+	return bytes.Equal(encodeStreamsMember(m), encodeStreamsMember(other))
+}
+
+func (m *streamsMember) sameAssignment(other *streamsMember) bool {
+	return bytes.Equal(encodeStreamsCurrent(m), encodeStreamsCurrent(other))
+}
+
+// acceptsEpoch says whether a member may come with an epoch; see the consumer
+// protocol's.
+func (m *streamsMember) acceptsEpoch(epoch int32, owned map[task]bool) error {
+	switch {
+	case epoch == joinEpoch || epoch == m.epoch:
+		return nil
+	case epoch > m.epoch:
+		return refuse(kafka.ErrFencedMemberEpoch, "The streams group member has a greater member epoch (%d) than the one known by the group coordinator (%d). "+
+			"The member must abandon all its partitions and rejoin.", epoch, m.epoch)
+	case epoch == m.previous && owned != nil && m.covers(owned):
+		return nil
+	}
+	return refuse(kafka.ErrFencedMemberEpoch, "The streams group member has a smaller member epoch (%d) than the one known by the group coordinator (%d). "+
+		"The member must abandon all its partitions and rejoin.", epoch, m.epoch)
+}
+
+func (m *streamsMember) covers(tasks map[task]bool) bool {
+	for t := range tasks {
+		if _, ok := m.assigned[t]; !ok {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,434 @@
+package group
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+)
+
+// The records of streams groups are those that the classes of Apache Kafka
+// 4.3.1 write (KIP-1071), byte for byte.
+func TestStreamsRecordBytes(t *testing.T) {
+	g := newStreams("G1")
+	m := &streamsMember{
+		id: "m", rackID: new("r"), rebalanceTimeout: time.Minute, clientID: "c", clientHost: "/127.0.0.1", topologyEpoch: 3, processID: "p",
+		endpoint: &Endpoint{"h", 40000}, tags: []KeyValue{{"k", "v"}},
+		holding: holding[task]{epoch: 7, previous: 6, assigned: map[task]int32{{"0", 0}: 5, {"0", 2}: 7}, revoking: map[task]int32{{"1", 1}: 6}},
+	}
+	plain := *m
+	plain.rackID, plain.endpoint, plain.tags = nil, nil, nil
+	topology := &Topology{Epoch: 3, Subtopologies: []Subtopology{{
+		ID: "0", SourceTopics: []string{"orders"}, RepartitionSinks: []string{"rp"},
+		Changelogs:        []InternalTopic{{Name: "cl", ReplicationFactor: 1, Configs: []KeyValue{{"cleanup.policy", "compact"}}}},
+		CopartitionGroups: []CopartitionGroup{{SourceTopics: []int16{0}}},
+	}}}
+	for _, test := range []struct {
+		name       string
+		record     Record
+		key, value string
+	}{
+		{"group", streamsEpochRecord(g, 7, 0x1122334455667788, 3, "0"), "001100024731",
+			"000000000007112233445566778802000400000003011902156e756d2e7374616e6462792e7265706c69636173023000"},
+		{"member", streamsMemberRecord("G1", m), "00130002473100016d",
+			"000000027202630b2f3132372e302e302e310000ea600000000302700102689c400002026b02760000"},
+		{"member without extras", streamsMemberRecord("G1", &plain), "00130002473100016d",
+			"0000000002630b2f3132372e302e302e310000ea60000000030270ff0100"},
+		{"target epoch", streamsTargetEpochRecord("G1", 7, 1000), "001400024731", "00000000000701000800000000000003e8"},
+		{"target", streamsTargetRecord("G1", "m", map[task]bool{{"0", 0}: true, {"0", 2}: true}), "00150002473100016d",
+			"000002023003000000000000000200010100"},
+		{"current assignment", streamsCurrentRecord("G1", m), "00160002473100016d",
+			"0000000000070000000600020230030000000000000002010009030000000500000007010102023102000000010100050200000006010100"},
+		{"topology", streamsTopologyRecord("G1", topology), "001700024731",
+			"00000000000302023002076f7264657273010203636c000000000001020f636c65616e75702e706f6c69637908636f6d7061637400000203727001020200000101000000"},
+	} {
+		if got := hex.EncodeToString(test.record.Key); got != test.key {
+			t.Errorf("%s: key %s, want %s", test.name, got, test.key)
+		}
+		if got := hex.EncodeToString(test.record.Value); got != test.value {
+			t.Errorf("%s: value %s, want %s", test.name, got, test.value)
+		}
+		g.replay(test.record, 0)
+	}
+	got := g.members["m"]
+	if !reflect.DeepEqual(got.holding, m.holding) || got.rackID != nil || got.processID != "p" || g.epoch != 7 || g.validated != 3 || g.standbys != "0" ||
+		g.targetEpoch != 7 || g.targetAt != 1000 || len(g.target["m"]) != 2 || !reflect.DeepEqual(g.topology.Subtopologies[0].Changelogs, topology.Subtopologies[0].Changelogs) {
+		t.Errorf("replayed: %+v, member %+v", g, got)
+	}
+	for _, r := range g.tombstones() {
+		g.replay(r, 0)
+	}
+	g.replay(Record{Key: encodeKindKey(keyStreamsGroup, "G1"), Value: []byte{0, 9}}, 0)
+	if len(g.members)+len(g.target) > 0 || g.topology != nil || g.targetEpoch != -1 {
+		t.Errorf("after the tombstones: %+v", g)
+	}
+}
+
+// streamer is a member of a streams group, as a client.
+type streamer struct {
+	cl       *cluster
+	group    string
+	id       string
+	epoch    int32
+	topology *Topology
+	active   []TaskIDs
+	status   []StreamsStatus
+	slow     bool
+}
+
+// pipeline is a topology that reads one topic.
+func pipeline(topic string) *Topology {
+	return &Topology{Subtopologies: []Subtopology{{ID: "0", SourceTopics: []string{topic}}}}
+}
+
+func (cl *cluster) streamer(group, id string, topology *Topology) *streamer {
+	return &streamer{cl: cl, group: group, id: id, topology: topology}
+}
+
+func (cl *cluster) streamsBeat(req StreamsHeartbeatRequest) (result StreamsHeartbeatResult, err error) {
+	cl.t.Helper()
+	answered := false
+	cl.loop.Do(func() {
+		cl.StreamsHeartbeat(req, func(r StreamsHeartbeatResult, e error) { result, err, answered = r, e, true })
+	})
+	cl.answered(&answered)
+	return result, err
+}
+
+func (s *streamer) request() StreamsHeartbeatRequest {
+	req := StreamsHeartbeatRequest{
+		GroupID: s.group, MemberID: s.id, MemberEpoch: s.epoch, ClientID: "client-" + s.id, ClientHost: "/127.0.0.1",
+		RebalanceTimeout: -1, Active: append([]TaskIDs{}, s.active...), Standby: []TaskIDs{}, Warmup: []TaskIDs{},
+	}
+	if s.epoch == joinEpoch {
+		req.RebalanceTimeout, req.Topology, req.ProcessID, req.Active = time.Minute, s.topology, new("process-"+s.id), []TaskIDs{}
+	}
+	return req
+}
+
+func (s *streamer) beat() error {
+	s.cl.t.Helper()
+	r, err := s.cl.streamsBeat(s.request())
+	if err != nil {
+		return err
+	}
+	s.epoch, s.status = r.MemberEpoch, r.Status
+	if r.Active != nil && !s.slow {
+		s.active = r.Active
+	}
+	return nil
+}
+
+func (s *streamer) mustBeat() {
+	s.cl.t.Helper()
+	if err := s.beat(); err != nil {
+		s.cl.t.Fatalf("heartbeat of %s in %s at %d: %v", s.id, s.group, s.epoch, err)
+	}
+}
+
+func (s *streamer) leave() error {
+	s.cl.t.Helper()
+	_, err := s.cl.streamsBeat(StreamsHeartbeatRequest{GroupID: s.group, MemberID: s.id, MemberEpoch: leaveEpoch})
+	s.epoch, s.active = joinEpoch, nil
+	return err
+}
+
+func showTasks(ids []TaskIDs) string {
+	var parts []string
+	for _, t := range ids {
+		for _, n := range t.Partitions {
+			parts = append(parts, fmt.Sprintf("%s_%d", t.Subtopology, n))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func (cl *cluster) expectStreams(what, group, want string) {
+	cl.t.Helper()
+	var got string
+	cl.loop.Do(func() {
+		d := cl.DescribeStreams([]string{group})[0]
+		if d.Err != nil {
+			got = d.Err.Error()
+			return
+		}
+		parts := []string{fmt.Sprintf("%s %d/%d", d.State, d.Epoch, d.AssignmentEpoch)}
+		for _, m := range d.Members {
+			part := fmt.Sprintf("%s@%d[%s]", m.MemberID, m.MemberEpoch, showTasks(m.Active))
+			if target := showTasks(m.Target); target != showTasks(m.Active) {
+				part += "→[" + target + "]"
+			}
+			parts = append(parts, part)
+		}
+		got = strings.Join(parts, " ")
+	})
+	if got != want {
+		cl.t.Errorf("%s:\n got %s\nwant %s", what, got, want)
+	}
+}
+
+func (cl *cluster) noStreamsDelay() {
+	cl.settings.StreamsInitialDelay, cl.settings.StreamsAssignmentInterval = 0, 0
+}
+
+// Members of a streams group are assigned tasks, one for each partition of what
+// their topology reads, and give them up before others get them.
+func TestStreamsGroup(t *testing.T) {
+	cl := newCluster(t)
+	cl.noStreamsDelay()
+	cl.topic("orders", 4)
+	a, b := cl.streamer("G1", "a", pipeline("orders")), cl.streamer("G1", "b", pipeline("orders"))
+	r, err := cl.streamsBeat(a.request())
+	if err != nil || r.MemberID != "a" || r.MemberEpoch != 2 || r.Interval != 5*time.Second || showTasks(r.Active) != "0_0 0_1 0_2 0_3" || len(r.Status) > 0 {
+		t.Errorf("joined: %+v, %v", r, err)
+	}
+	a.epoch, a.active, a.slow = r.MemberEpoch, r.Active, true
+	b.mustBeat()
+	a.mustBeat()
+	b.mustBeat()
+	cl.expectStreams("to be given up", "G1", "Reconciling 3/3 a@2[0_0 0_1] b@3[]→[0_2 0_3]")
+	a.slow, a.active = false, []TaskIDs{{"0", []int32{0, 1}}}
+	a.mustBeat()
+	b.mustBeat()
+	cl.expectStreams("given up", "G1", "Stable 3/3 a@3[0_0 0_1] b@3[0_2 0_3]")
+	before := cl.leo(cl.PartitionFor("G1"))
+	b.mustBeat()
+	if cl.leo(cl.PartitionFor("G1")) != before {
+		t.Error("a heartbeat that says nothing wrote records")
+	}
+	old := a.request()
+	old.MemberEpoch = 2
+	_, err = cl.streamsBeat(old)
+	expectErr(t, "the epoch before", err, nil)
+	expectErr(t, "leave", a.leave(), nil)
+	expectErr(t, "leave twice", a.leave(), kafka.ErrUnknownMemberID)
+	cl.topic("orders", 5)
+	b.mustBeat()
+	cl.expectStreams("more partitions", "G1", "Stable 5/5 b@5[0_0 0_1 0_2 0_3 0_4]")
+	var before2 string
+	cl.loop.Do(func() { before2 = cl.Coordinator.String() })
+	cl.restart(cl.cfg)
+	cl.loop.Do(func() {
+		if after := cl.Coordinator.String(); after != before2 {
+			t.Errorf("loaded: %s, was %s", after, before2)
+		}
+	})
+	cl.expectStreams("loaded", "G1", "Stable 5/5 b@5[0_0 0_1 0_2 0_3 0_4]")
+	cl.appendErr = kafka.ErrNotLeaderOrFollower
+	cl.pass(45 * time.Second)
+	cl.appendErr = nil
+	cl.pass(expulsionBackoff)
+	cl.expectStreams("nobody came back", "G1", "Empty 6/5")
+}
+
+// The first assignment waits for more members
+// (group.streams.initial.rebalance.delay.ms).
+func TestStreamsInitialDelay(t *testing.T) {
+	cl := newCluster(t)
+	cl.topic("orders", 2)
+	a, b := cl.streamer("G1", "a", pipeline("orders")), cl.streamer("G1", "b", pipeline("orders"))
+	a.mustBeat()
+	if len(a.status) != 1 || a.status[0].Code != StatusAssignmentDelayed {
+		t.Errorf("status %+v", a.status)
+	}
+	b.mustBeat()
+	cl.expectStreams("waiting", "G1", "Assigning 3/1 a@1[] b@1[]")
+	cl.pass(3 * time.Second)
+	a.mustBeat()
+	b.mustBeat()
+	cl.expectStreams("over", "G1", "Stable 3/3 a@3[0_0] b@3[0_1]")
+	c := cl.streamer("G1", "c", pipeline("orders"))
+	c.mustBeat()
+	if len(c.status) != 1 || !strings.Contains(c.status[0].Detail, "assignment interval") {
+		t.Errorf("within the assignment interval: %+v", c.status)
+	}
+}
+
+// A topology whose topics are missing has to wait for them; internal ones are
+// created, with as many partitions as what they stand behind.
+func TestStreamsTopology(t *testing.T) {
+	cl := newCluster(t)
+	cl.noStreamsDelay()
+	topology := &Topology{Epoch: 0, Subtopologies: []Subtopology{
+		{ID: "0", SourceTopics: []string{"orders"}, RepartitionSinks: []string{"rp"}},
+		{ID: "1", RepartitionSources: []InternalTopic{{Name: "rp"}}, Changelogs: []InternalTopic{{Name: "cl", ReplicationFactor: 1}}},
+	}}
+	a := cl.streamer("G1", "a", topology)
+	a.mustBeat()
+	if want := []StreamsStatus{{StatusMissingSourceTopics, "Source topics orders are missing."}}; !slices.Equal(a.status, want) {
+		t.Errorf("status %+v", a.status)
+	}
+	cl.expectStreams("no source", "G1", "NotReady 2/2 a@2[]")
+	cl.topic("orders", 2)
+	r, err := cl.streamsBeat(a.request())
+	if err != nil || len(r.Status) != 1 || r.Status[0] != (StreamsStatus{StatusMissingInternalTopics, "Internal topics are missing: cl, rp"}) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if len(r.Create) != 2 || r.Create[0].Name != "cl" || r.Create[0].Partitions != 2 || r.Create[1].Name != "rp" || r.Create[1].Partitions != 2 {
+		t.Errorf("to create: %+v", r.Create)
+	}
+	a.epoch = r.MemberEpoch
+	cl.topic("cl", 2)
+	cl.topic("rp", 3)
+	a.mustBeat()
+	if len(a.status) != 1 || a.status[0] != (StreamsStatus{StatusIncorrectPartitions, "Existing topic rp has different number of partitions: expected 2, found 3"}) {
+		t.Errorf("status %+v", a.status)
+	}
+	cl.topic("rp", 2)
+	a.mustBeat()
+	cl.expectStreams("all there", "G1", "Stable 5/5 a@5[0_0 0_1 1_0 1_1]")
+	var d StreamsDescription
+	cl.loop.Do(func() { d = cl.DescribeStreams([]string{"G1"})[0] })
+	if got := d.Topology.Subtopologies[1].Changelogs[0]; got.Partitions != 2 {
+		t.Errorf("described changelog %+v", got)
+	}
+	changed := cl.streamer("G1", "b", pipeline("orders"))
+	expectErr(t, "another topology", changed.beat(), kafka.ErrInvalidRequest)
+	d.Topology.Subtopologies[0].SourceTopics = []string{"x1", "x2", "x3", "x4", "x5"}
+	if got := d.Topology.configure(cl.topics).status.Detail; got != "Source topics x1, x2, x3 and 2 additional topics are missing." {
+		t.Errorf("many missing topics: %s", got)
+	}
+}
+
+// What no member of a streams group may say.
+func TestStreamsRefusals(t *testing.T) {
+	cl := newCluster(t)
+	cl.noStreamsDelay()
+	cl.topic("orders", 1)
+	cl.streamer("G1", "a", pipeline("orders")).mustBeat()
+	cl.joined("consumer", "a", "orders")
+	joining := cl.streamer("G1", "b", pipeline("orders")).request()
+	staying := StreamsHeartbeatRequest{GroupID: "G1", MemberID: "a", MemberEpoch: 2, RebalanceTimeout: -1}
+	for _, test := range []struct {
+		name string
+		req  StreamsHeartbeatRequest
+		edit func(*StreamsHeartbeatRequest)
+		want kafka.Error
+	}{
+		{"static", joining, func(r *StreamsHeartbeatRequest) { r.InstanceID = new("i") }, kafka.ErrInvalidRequest},
+		{"warm-ups", joining, func(r *StreamsHeartbeatRequest) { r.Warmup = []TaskIDs{{}} }, kafka.ErrInvalidRequest},
+		{"regular expression", joining, func(r *StreamsHeartbeatRequest) {
+			r.Topology = &Topology{Subtopologies: []Subtopology{{SourceRegexes: []string{"x"}}}}
+		}, kafka.ErrInvalidRequest},
+		{"no member id", joining, func(r *StreamsHeartbeatRequest) { r.MemberID = "" }, kafka.ErrInvalidRequest},
+		{"no group", joining, func(r *StreamsHeartbeatRequest) { r.GroupID = "" }, kafka.ErrInvalidRequest},
+		{"empty rack", joining, func(r *StreamsHeartbeatRequest) { r.RackID = new("") }, kafka.ErrInvalidRequest},
+		{"epoch -2", joining, func(r *StreamsHeartbeatRequest) { r.MemberEpoch = -2 }, kafka.ErrInvalidRequest},
+		{"epoch -3", joining, func(r *StreamsHeartbeatRequest) { r.MemberEpoch = -3 }, kafka.ErrInvalidRequest},
+		{"some tasks only", staying, func(r *StreamsHeartbeatRequest) { r.Active = []TaskIDs{} }, kafka.ErrInvalidRequest},
+		{"topology while it stays", staying, func(r *StreamsHeartbeatRequest) { r.Topology = pipeline("orders") }, kafka.ErrInvalidRequest},
+		{"no rebalance timeout", joining, func(r *StreamsHeartbeatRequest) { r.RebalanceTimeout = -1 }, kafka.ErrInvalidRequest},
+		{"joins with tasks", joining, func(r *StreamsHeartbeatRequest) { r.Active = []TaskIDs{{"0", []int32{0}}} }, kafka.ErrInvalidRequest},
+		{"no topology", joining, func(r *StreamsHeartbeatRequest) { r.Topology = nil }, kafka.ErrInvalidRequest},
+		{"changelog with partitions", joining, func(r *StreamsHeartbeatRequest) {
+			r.Topology = &Topology{Subtopologies: []Subtopology{{Changelogs: []InternalTopic{{Name: "cl", Partitions: 1}}}}}
+		}, kafka.ErrStreamsInvalidTopology},
+		{"a group of another kind", joining, func(r *StreamsHeartbeatRequest) { r.GroupID = "consumer" }, kafka.ErrGroupIDNotFound},
+		{"unknown group", staying, func(r *StreamsHeartbeatRequest) { r.GroupID = "G9" }, kafka.ErrGroupIDNotFound},
+		{"unknown group, leaving", staying, func(r *StreamsHeartbeatRequest) { r.GroupID, r.MemberEpoch = "G9", -1 }, kafka.ErrGroupIDNotFound},
+		{"unknown member", staying, func(r *StreamsHeartbeatRequest) { r.MemberID = "x" }, kafka.ErrUnknownMemberID},
+		{"unknown task", staying, func(r *StreamsHeartbeatRequest) {
+			r.Active, r.Standby, r.Warmup = []TaskIDs{{"0", []int32{7}}}, []TaskIDs{}, []TaskIDs{}
+		}, kafka.ErrInvalidRequest},
+		{"epoch from the future", staying, func(r *StreamsHeartbeatRequest) { r.MemberEpoch = 9 }, kafka.ErrFencedMemberEpoch},
+		{"epoch of long ago", staying, func(r *StreamsHeartbeatRequest) { r.MemberEpoch = 1 }, kafka.ErrFencedMemberEpoch},
+	} {
+		req := test.req
+		test.edit(&req)
+		_, err := cl.streamsBeat(req)
+		expectErr(t, test.name, err, test.want)
+	}
+	cfg := cl.cfg
+	cfg.StreamsMaxSize = 1
+	cl.Configure(cfg)
+	_, err := cl.streamsBeat(joining)
+	expectErr(t, "group is full", err, kafka.ErrGroupMaxSizeReached)
+}
+
+// Streams groups commit offsets as groups of the consumer protocol do, and are
+// told apart by those who ask.
+func TestStreamsGroupAndOffsets(t *testing.T) {
+	cl := newCluster(t)
+	cl.noStreamsDelay()
+	id := cl.topic("orders", 2)
+	cl.simple("G1", 3)
+	a, b := cl.streamer("G1", "a", pipeline("orders")), cl.streamer("G1", "b", pipeline("orders"))
+	a.mustBeat()
+	b.mustBeat()
+	a.mustBeat()
+	a.mustBeat()
+	b.mustBeat() // a has partition 0 since 2, b has partition 1 since 3
+	listings, err := cl.List(ListRequest{Types: []string{"streams"}})
+	if want := []Listing{{"G1", "streams", Stable, Streams}}; err != nil || !slices.Equal(listings, want) {
+		t.Errorf("listed %+v, %v", listings, err)
+	}
+	if d := cl.Describe([]string{"G1"})[0]; !errors.Is(d.Err, kafka.ErrGroupIDNotFound) {
+		t.Errorf("DescribeGroups: %+v", d)
+	}
+	cl.expectGroup("as a consumer group", "G1", "Group G1 is not a consumer group.")
+	cl.expectStreams("unknown", "G9", "Group G9 not found.")
+	commit := func(member string, epoch, partition int32) CommitRequest {
+		return CommitRequest{GroupID: "G1", MemberID: member, Generation: epoch, Retention: -1, GroupIDNotFoundSupported: true,
+			Topics: []CommitTopic{{Topic: "orders", TopicID: id, Partitions: []CommittedOffset{{Partition: partition, Offset: 5}}}}}
+	}
+	for _, test := range []struct {
+		name string
+		req  CommitRequest
+		want error
+	}{
+		{"present epoch", commit("a", 3, 0), nil},
+		{"older epoch, its own since then", commit("a", 2, 0), nil},
+		{"older epoch, of before it was its own", commit("b", 2, 1), kafka.ErrStaleMemberEpoch},
+		{"newer epoch", commit("a", 4, 0), kafka.ErrStaleMemberEpoch},
+		{"unknown member", commit("x", 3, 0), kafka.ErrUnknownMemberID},
+	} {
+		expectErr(t, test.name, cl.commit(test.req), test.want)
+	}
+	old := commit("a", 3, 0)
+	old.GroupIDNotFoundSupported = false
+	expectErr(t, "OffsetCommit before v9", cl.commit(old), kafka.ErrUnsupportedVersion)
+	cl.expectFetch("offsets", "G1", false, "orders-0=5")
+	for member, want := range map[string]string{
+		"a": "The received member epoch 9 does not match the expected member epoch 3.", "x": "Member x is not a member of group G1.",
+	} {
+		if got := cl.fetchRequest(FetchRequest{GroupID: "G1", MemberID: &member, MemberEpoch: 9}); got != want {
+			t.Errorf("OffsetFetch as %s: %q", member, got)
+		}
+	}
+	expectErr(t, "OffsetDelete", cl.deleteOffsets("G1", FetchTopic{Topic: "orders", Partitions: []int32{0}}), kafka.ErrGroupSubscribedToTopic)
+	expectErr(t, "a classic member", cl.consumers("G1", 1).join(0).err, kafka.ErrInconsistentGroupProtocol)
+	expectErr(t, "DeleteGroups, with members", cl.deleteGroups("G1")[0], kafka.ErrNonEmptyGroup)
+	expectErr(t, "leave", a.leave(), nil)
+	expectErr(t, "leave", b.leave(), nil)
+	c := cl.consumers("G1", 1)
+	c.joinAll()
+	c.syncAll()
+	cl.expectState("an empty one becomes classic", "G1", Stable)
+	cl.expectFetch("with its offsets", "G1", false, "orders-0=5")
+}
+
+// A member that does not give tasks up in time is out.
+func TestStreamsRebalanceTimeout(t *testing.T) {
+	cl := newCluster(t)
+	cl.noStreamsDelay()
+	cl.topic("orders", 2)
+	cl.settings.StreamsSessionTimeout = time.Hour
+	a, b := cl.streamer("G1", "a", pipeline("orders")), cl.streamer("G1", "b", pipeline("orders"))
+	a.mustBeat()
+	a.slow = true
+	b.mustBeat()
+	a.mustBeat()
+	cl.restart(cl.cfg) // the new coordinator waits as well
+	cl.settle()
+	cl.pass(59 * time.Second)
+	a.mustBeat()
+	cl.pass(2 * time.Second)
+	b.mustBeat()
+	cl.expectStreams("out", "G1", "Stable 4/4 b@4[0_0 0_1]")
+}
