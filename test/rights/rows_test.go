@@ -759,4 +759,43 @@ var table = []row{
 		},
 		want: []answer{{"", "30"}, {"DESCRIBE cluster", "30"}, {"DESCRIBE group missing", "0"}},
 	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrShareGroupHeartbeatRequest()
+			req.GroupID, req.MemberID, req.SubscribedTopicNames = "shared", "AAAAAAAAAAAAAAAAAAAAAA", []string{"orders"}
+			return req
+		},
+		want: []answer{{"", "30"}, {"DESCRIBE group shared", "30"}, {"READ group shared", "29"}, {"DESCRIBE topic orders", "0"}},
+	},
+	{
+		ask: func(w *world) kmsg.Request {
+			req := kmsg.NewPtrShareFetchRequest()
+			req.GroupID, req.MemberID = kmsg.StringPtr("shared"), kmsg.StringPtr("AAAAAAAAAAAAAAAAAAAAAA")
+			req.MaxWaitMillis, req.MinBytes, req.MaxBytes, req.MaxRecords = 100, 1, 1000, 1
+			req.Topics = []kmsg.ShareFetchRequestTopic{{TopicID: w.ids["orders"], Partitions: []kmsg.ShareFetchRequestTopicPartition{{}}}}
+			return req
+		},
+		want: []answer{{"", "30"}, {"READ group shared", "0 29"}, {"DESCRIBE topic orders", "0 29"}},
+	},
+	{
+		name: "without a session",
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrShareAcknowledgeRequest()
+			req.GroupID, req.MemberID = kmsg.StringPtr("shared"), kmsg.StringPtr("BBBBBBBBBBBBBBBBBBBBBB")
+			return req
+		},
+		want: []answer{{"", "30"}, {"READ group shared", "123"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrStreamsGroupHeartbeatRequest()
+			req.Group, req.MemberID, req.RebalanceTimeoutMillis, req.ProcessID = "streaming", "AAAAAAAAAAAAAAAAAAAAAA", 10000, kmsg.StringPtr("p")
+			req.ActiveTasks, req.StandbyTasks, req.WarmupTasks = []kmsg.TaskIDs{}, []kmsg.TaskIDs{}, []kmsg.TaskIDs{}
+			req.Topology = &kmsg.StreamsGroupHeartbeatRequestTopology{
+				Subtopologies: []kmsg.StreamsGroupHeartbeatRequestTopologySubtopology{{SubtopologyID: "0", SourceTopics: []string{"orders"}}},
+			}
+			return req
+		},
+		want: []answer{{"", "30"}, {"READ group streaming", "29"}, {"DESCRIBE topic orders", "0"}},
+	},
 }
