@@ -70,6 +70,25 @@ func (c *crowd) transactor(ctx context.Context, id string, seed uint64, places [
 	})
 }
 
+// lingerer commits transactions that stay open for a while.
+func (c *crowd) lingerer(ctx context.Context, id string, open time.Duration, places ...place) {
+	cl := c.client(kgo.TransactionalID(id), kgo.TransactionTimeout(time.Minute))
+	c.run(ctx, cl, func(ctx context.Context) error {
+		if err := cl.BeginTransaction(); err != nil {
+			return err
+		}
+		for _, p := range places {
+			if err := cl.ProduceSync(ctx, records(p, 1)...).FirstErr(); err != nil {
+				return fmt.Errorf("%s: produce: %w", id, err)
+			}
+		}
+		if err := c.w.Wait(ctx, open); err != nil {
+			return err
+		}
+		return cl.EndTransaction(ctx, kgo.TryCommit)
+	})
+}
+
 // plain appends records without a transaction.
 func (c *crowd) plain(ctx context.Context, p place) {
 	cl := c.client()
@@ -106,7 +125,7 @@ func records(p place, n int) []*kgo.Record {
 
 // underCrowd sweeps a cluster for a while as often as it can, while applications
 // commit transactions as fast as they can. The oracle finds no sample that was
-// not true at some moment of its sweep.
+// not true at some moment of its sweep, and no transaction is called hanging.
 func underCrowd(t *testing.T, bootstrap []string, faults scenario.Faults, while time.Duration) {
 	network, err := scenario.Dial(t.Context(), bootstrap, faults)
 	if err != nil {
@@ -123,8 +142,10 @@ func underCrowd(t *testing.T, bootstrap []string, faults scenario.Faults, while 
 		t.Fatal(err)
 	}
 	defer client.Close()
-	// A cluster under full load on a small machine takes its time to answer.
-	e := newExporter(t, t.Name(), client, time.Now, collector.Options{Period: time.Minute, BrokerTimeout: 20 * time.Second}, metrics.Options{})
+	// A cluster under full load on a small machine takes its time to answer. What
+	// holds a partition is looked up whenever two sweeps find it standing.
+	e := newExporter(t, t.Name(), client, time.Now,
+		collector.Options{Period: time.Minute, BrokerTimeout: 20 * time.Second, LookUpAfter: time.Nanosecond}, metrics.Options{})
 
 	c := &crowd{t: t, w: w, seeds: bootstrap}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -132,6 +153,8 @@ func underCrowd(t *testing.T, bootstrap []string, faults scenario.Faults, while 
 	for i := range 3 {
 		c.transactor(ctx, fmt.Sprint("x", i), uint64(i), transactions)
 	}
+	c.lingerer(ctx, "lingering-0", 150*time.Millisecond, transactions...)
+	c.lingerer(ctx, "lingering-1", 250*time.Millisecond, transactions[1:]...)
 	c.plain(ctx, transactions[2])
 	c.plain(ctx, place{"plain", 0, 1})
 	for i, p := range append(transactions, place{"plain", 0, 1}) {
@@ -139,8 +162,11 @@ func underCrowd(t *testing.T, bootstrap []string, faults scenario.Faults, while 
 		c.reader(ctx, fmt.Sprint("uncommitted-", i), p, false)
 	}
 	sweeps := 0
+	verdicts := map[string]int{}
 	for end := time.Now().Add(while); time.Now().Before(end); sweeps++ {
-		e.sweep()
+		for _, m := range parsePage(e.sweep())["kafka_partition_blocking_transaction_info"] {
+			verdicts[labelsOf(m)["verdict"]]++
+		}
 	}
 	cancel()
 	c.wg.Wait()
@@ -148,6 +174,10 @@ func underCrowd(t *testing.T, bootstrap []string, faults scenario.Faults, while 
 	below := value(t, page, "kafka_partition_lso_below_hwm_seconds_total", "topic", "transactions", "partition", "0")
 	t.Logf("%d sweeps, %d acts; below on transactions-0 for %v of %v s", sweeps, len(w.witness.Acts()), below,
 		value(t, page, "kafka_partition_observed_seconds_total", "topic", "transactions", "partition", "0"))
+	t.Logf("transactions that held partitions: %v", verdicts)
+	if n := verdicts["hanging"] + verdicts["ownerless"] + verdicts["overdue"]; n > 0 || len(verdicts) == 0 {
+		t.Errorf("%d healthy transactions of %v were called hanging, ownerless or overdue", n, verdicts)
+	}
 	if below == 0 {
 		t.Error("no transaction was ever seen open: there was no load")
 	}
