@@ -152,7 +152,7 @@ func (b *Broker) reset(group string, tp kafka.TopicPartition) (kafka.Offset, err
 	case r.Earliest:
 		ask.Timestamp = replica.Earliest
 	case r.Since > 0:
-		ask.Timestamp = b.clk.Now().Add(-r.Since).UnixMilli()
+		ask.Timestamp = max(0, b.clk.Now().Add(-r.Since).UnixMilli())
 	}
 	at, err := b.env.Replicas.ListOffsets(ask)
 	if err == nil && at.Offset == kafka.NoOffset { // nothing is that young

@@ -133,7 +133,7 @@ func (f *fetch) try() {
 	f.round++
 	got, read := f.positions()
 	if len(read) == 0 || f.req.MaxRecords <= 0 || f.req.MaxBytes <= 0 {
-		f.settle(got, len(got) == len(f.wanted))
+		f.settle(got, len(got) == len(f.wanted) || len(read) > 0)
 		return
 	}
 	round := f.round
@@ -149,7 +149,7 @@ func (f *fetch) try() {
 	for _, r := range read {
 		ask.Partitions = append(ask.Partitions, replica.FetchPartition{
 			Partition: r.name, Offset: r.partition.position(), MaxBytes: f.req.MaxBytes,
-			CurrentLeaderEpoch: r.partition.epoch, LastFetchedEpoch: -1, LogStartOffset: kafka.NoOffset,
+			CurrentLeaderEpoch: -1, LastFetchedEpoch: -1, LogStartOffset: kafka.NoOffset,
 		})
 	}
 	f.broker.env.Replicas.Fetch(ask, func(result replica.FetchResult) {
@@ -189,7 +189,11 @@ func (f *fetch) take(got []FetchedPartition, read []reading, ask replica.FetchRe
 	for i, r := range read {
 		from := &result.Partitions[i]
 		to := FetchedPartition{TopicPartition: TopicPartition{r.partition.key.TopicID, r.name.Partition}}
+		p, err := f.broker.find(r.partition.key, r.name)
 		switch {
+		case err != nil:
+			to.Err, enough = err, true
+		case p != r.partition: // it was lost and won again while this waited
 		case errors.Is(from.Err, kafka.ErrOffsetOutOfRange):
 			enough = true // find raises the start offset for the next fetch
 		case from.Err != nil:
