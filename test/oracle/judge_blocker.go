@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -27,20 +28,23 @@ func (v *verdict) verdictOf(s sample) {
 		return
 	}
 	p := list[0]
+	candidates := p.counted(producer, v.s, v.e)
 	switch said {
 	case ongoing, overdue:
-		if p.counted(producer, v.s, v.e) == nil {
+		if len(candidates) == 0 {
 			v.wrong(s, "any verdict but ongoing and overdue: no transaction of the producer that the coordinator counts there may be open", "a transaction is called open that has ended")
 		}
 	case completing, hanging:
-		if t := p.counted(producer, v.s, v.e); t != nil && t.since <= v.s && t.end.early > v.e && p.open(producer, v.s, v.e) {
-			v.wrong(s, "ongoing: the coordinator counts the partition to an open transaction", "an open transaction is called "+said)
+		for _, t := range candidates {
+			if t.since <= v.s && t.end.early > v.e && p.open(producer, v.s, v.e) {
+				v.wrong(s, "ongoing: the coordinator counts the partition to an open transaction", "an open transaction is called "+said)
+			}
 		}
 	}
-	if said == overdue {
-		if t := p.counted(producer, v.s, v.e); t != nil && t.timeout != never && v.e < t.begun+t.timeout+overdueGrace {
-			v.wrong(s, "ongoing: its deadline is not over by 5 s", "a transaction is called overdue too early")
-		}
+	if said == overdue && len(candidates) > 0 && !slices.ContainsFunc(candidates, func(t registration) bool {
+		return t.timeout == never || t.begun+t.timeout+overdueGrace <= v.e
+	}) {
+		v.wrong(s, "ongoing: its deadline is not over by 5 s", "a transaction is called overdue too early")
 	}
 }
 
@@ -70,15 +74,16 @@ func register(txns []*transaction, batches []written) []registration {
 	return out
 }
 
-// counted is the last transaction of a producer that its coordinator counts the
-// partition to and that may be open within [s, e]; nil if there is none.
-func (p *partition) counted(producer string, s, e moment) *registration {
-	for i := len(p.registered) - 1; i >= 0; i-- {
-		if t := &p.registered[i]; t.id == producer && !t.byHand && t.begun <= e && s <= t.end.late {
-			return t
+// counted are the transactions of a producer that its coordinator counts the
+// partition to and that may be open within [s, e].
+func (p *partition) counted(producer string, s, e moment) []registration {
+	var out []registration
+	for _, t := range p.registered {
+		if t.id == producer && !t.byHand && t.begun <= e && s <= t.end.late {
+			out = append(out, t)
 		}
 	}
-	return nil
+	return out
 }
 
 // open says whether the producer had a transaction open in the partition for
@@ -109,13 +114,16 @@ func (v *verdict) deadline(s sample) {
 	if len(list) != 1 {
 		return
 	}
-	t := list[0].counted("producer "+info.labels["producer_id"], v.s, v.e)
-	if t == nil || t.timeout == never {
-		return
+	at, slack := moment(s.value*1e9), moment(tolerance)
+	allowed := ""
+	for _, t := range list[0].counted("producer "+info.labels["producer_id"], v.s, v.e) {
+		least, most := t.begun+t.timeout-slack, v.e+t.timeout+slack
+		if t.timeout == never || at >= least && at <= most {
+			return
+		}
+		allowed += fmt.Sprintf("between %.3f and %.3f; ", float64(least)/1e9, float64(most)/1e9)
 	}
-	at := moment(s.value * 1e9)
-	slack := moment(tolerance)
-	if least, most := t.begun+t.timeout-slack, v.e+t.timeout+slack; at < least || at > most {
-		v.wrong(s, fmt.Sprintf("between %v and %v", float64(least)/1e9, float64(most)/1e9), "the deadline is not begin and timeout")
+	if allowed != "" {
+		v.wrong(s, allowed, "the deadline is not begin and timeout")
 	}
 }
