@@ -86,6 +86,7 @@ type lookUp struct {
 	places  map[transactionKey]int // where a transaction stands in result.Found
 	probed  bool                   // the description of unusedID was answered
 	failed  map[int32]bool         // brokers that were asked: whether one of the requests failed
+	spared  map[int32]bool         // brokers that were not, as they failed before
 }
 
 // transactionKey names a transactional id at one coordinator.
@@ -102,7 +103,7 @@ func (w *sweep) readTransactions(ctx context.Context) *lag.Transactions {
 		holders: make(map[lag.ProducerID]bool), others: make(map[lag.ProducerID]bool),
 		listed: make(map[int32]bool), lacking: make(map[int32]lag.Reason),
 		found: make(map[int32][]string), places: make(map[transactionKey]int),
-		failed: make(map[int32]bool),
+		failed: make(map[int32]bool), spared: make(map[int32]bool),
 	}
 	u.choose()
 	if len(u.pinned) == 0 {
@@ -128,6 +129,12 @@ func (w *sweep) readTransactions(ctx context.Context) *lag.Transactions {
 	return u.result
 }
 
+// candidate is a partition that may be looked into.
+type candidate struct {
+	place int
+	stood time.Duration
+}
+
 // choose finds the partitions to look into: those whose last stable offset has
 // not moved for LookUpAfter, and all that are below when their leader answers
 // the first time. What was looked into is looked into again for as long as it
@@ -135,67 +142,75 @@ func (w *sweep) readTransactions(ctx context.Context) *lag.Transactions {
 func (u *lookUp) choose() {
 	next := make(map[topicPartition]*pin)
 	greeted := make(map[int32]bool)
-	type candidate struct {
-		place int
-		stood time.Duration
-	}
-	byLeader := make(map[int32][]candidate)
+	candidates := make(map[int32][]candidate) // by leader
 	for i := range u.layout.topics {
 		topic := &u.layout.topics[i]
 		for place := topic.first; place < topic.end; place++ {
 			p := &u.partitions[place]
 			key := topicPartition{topic.name, p.Number}
-			pinned := u.pins[key]
-			if pinned != nil && pinned.topic != topic.id {
-				pinned = nil
+			pinned, read, stood := follow(u.pins[key], topic.id, p)
+			if pinned != nil {
+				next[key] = pinned
 			}
-			lso, logStart, below, known := p.Pinned()
-			if !known {
-				if pinned != nil {
-					next[key] = pinned
-				}
+			if !read {
 				continue
 			}
 			leader := int32(p.Leader)
 			greeted[leader] = true
-			if !below {
-				continue
-			}
-			if pinned == nil {
-				pinned = &pin{topic: topic.id}
-			}
-			next[key] = pinned
-			at := p.LastStable.Within.Answered
-			if pinned.stall.Observe(lso, logStart, true, at) {
-				pinned.known = false
-			}
-			stood := pinned.stall.Lasted(at)
-			if stood >= u.options.LookUpAfter || pinned.known || !u.greeted[leader] {
-				byLeader[leader] = append(byLeader[leader], candidate{place, stood})
+			if pinned != nil && (stood >= u.options.LookUpAfter || pinned.known || !u.greeted[leader]) {
+				candidates[leader] = append(candidates[leader], candidate{place, stood})
 				u.topics[place] = topic
 			}
 		}
 	}
 	u.pins = next
 	maps.Copy(u.greeted, greeted)
-
-	u.pinned = make(map[int32][]int, len(byLeader))
-	for leader, candidates := range byLeader {
-		slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(b.stood, a.stood) })
-		for n, c := range candidates {
-			p := &u.partitions[c.place]
-			switch {
-			case n < maxLookups:
-				p.Lookup = &lag.Lookup{ProducersFailed: lag.ReasonBudget, LastStableFailed: lag.ReasonBudget}
-				u.pins[u.key(c.place)].known = true
-				u.pinned[leader] = append(u.pinned[leader], c.place)
-			case c.stood >= u.options.LookUpAfter:
-				p.Lookup = &lag.Lookup{ProducersFailed: lag.ReasonBudget, LastStableFailed: lag.ReasonBudget}
-				u.misses.add(lag.MissDeadline, brokerSubject(leader), 1, "blocking transactions", Transactions)
-			}
-		}
-		slices.Sort(u.pinned[leader])
+	u.pinned = make(map[int32][]int, len(candidates))
+	for leader, list := range candidates {
+		u.pick(leader, list)
 	}
+}
+
+// follow returns what is to be remembered of a partition, nil if it is not
+// below; whether it was read; and for how long it has stood still.
+func follow(pinned *pin, id lag.TopicID, p *lag.Partition) (now *pin, read bool, stood time.Duration) {
+	if pinned != nil && pinned.topic != id {
+		pinned = nil
+	}
+	lso, logStart, below, read := p.Pinned()
+	switch {
+	case !read:
+		return pinned, false, 0
+	case !below:
+		return nil, true, 0
+	case pinned == nil:
+		pinned = &pin{topic: id}
+	}
+	at := p.LastStable.Within.Answered
+	if pinned.stall.Observe(lso, logStart, true, at) {
+		pinned.known = false
+	}
+	return pinned, true, pinned.stall.Lasted(at)
+}
+
+// pick takes as many of a leader's partitions as a sweep looks into, those that
+// have stood the longest. Of the others it is said that there was no room, if
+// they have stood for LookUpAfter.
+func (u *lookUp) pick(leader int32, list []candidate) {
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.stood, a.stood) })
+	for n, c := range list {
+		if n >= maxLookups && c.stood < u.options.LookUpAfter {
+			continue
+		}
+		u.partitions[c.place].Lookup = &lag.Lookup{ProducersFailed: lag.ReasonBudget, LastStableFailed: lag.ReasonBudget}
+		if n >= maxLookups {
+			u.misses.add(lag.MissDeadline, brokerSubject(leader), 1, "blocking transactions", Transactions)
+			continue
+		}
+		u.pins[u.key(c.place)].known = true
+		u.pinned[leader] = append(u.pinned[leader], c.place)
+	}
+	slices.Sort(u.pinned[leader])
 }
 
 // replies is what one broker answered to its requests of one step.
@@ -218,7 +233,7 @@ func (u *lookUp) askAll(ctx context.Context, step string, requests map[int32][]k
 			u.misses.fail(Transactions)
 		case b != nil && b.wait > 0:
 			failed(id, b.kind)
-			u.misses.add(lag.MissSuspended, brokerSubject(id), 1, step, Transactions)
+			u.spare(id)
 		default:
 			ids = append(ids, id)
 		}
@@ -246,7 +261,6 @@ func (u *lookUp) askAll(ctx context.Context, step string, requests map[int32][]k
 			}
 			if r.miss != "" {
 				failed(id, r.miss)
-				u.misses.fail(Transactions)
 				u.lacks(r, step)
 				return
 			}
@@ -275,9 +289,18 @@ func (u *lookUp) lacks(r replies, step string) {
 			b = &backOff{}
 			u.backOffs[id] = b
 		}
+		u.misses.fail(Transactions)
 		u.failed[id] = true
 		b.failures, b.kind = b.failures+1, r.miss
 		b.wait = min(1<<min(b.failures, 10), maxBackOff)
+	}
+}
+
+// spare notes that a broker is not asked in this sweep, once for all steps.
+func (u *lookUp) spare(id int32) {
+	if !u.spared[id] {
+		u.spared[id] = true
+		u.misses.add(lag.MissSuspended, brokerSubject(id), 1, "look-ups, since they failed", Transactions)
 	}
 }
 

@@ -436,6 +436,13 @@ func TestBackOff(t *testing.T) {
 		if got := blocker(v, "orders", 1); n > 0 && !strings.HasSuffix(got, " y") {
 			t.Errorf("sweep %d: %s of another leader's partition", n, got)
 		}
+		want := "[{suspended broker 1 1 look-ups, since they failed}]"
+		if slices.Contains(asked, n) {
+			want = "[{unreachable broker 1 1 connection refused}]"
+		}
+		if got := fmt.Sprint(v.Missed); got != want {
+			t.Errorf("sweep %d: missed %s, want %s", n, got, want)
+		}
 		if v.Complete() || v.Topics[1].Partitions[0].HighWatermark != lag.Known(lag.Offset(7)) {
 			t.Errorf("sweep %d: missed %v, and the offsets of the broker are not there", n, v.Missed)
 		}
@@ -608,6 +615,36 @@ func TestLookUpWithinTheDeadline(t *testing.T) {
 	}
 	if len(w.sweeper.backOffs) > 0 {
 		t.Errorf("a broker is spared look-ups for the sweep's deadline: %v", w.sweeper.backOffs)
+	}
+}
+
+// What a broker has no API for fails no collector; what it refuses or does not
+// answer does, and it alone.
+func TestTransactionsCollectorSucceeds(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		err    error
+		want   string
+	}{
+		{"all is answered", nil, "transactions true 0s"},
+		{"the API is missing", ErrAPIMissing, "transactions true 0s"},
+		{"no answer", errRefused, "transactions false 0s"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			o := &recorder{}
+			w, _ := pinned(t, Options{Observer: o})
+			w.before = func(_ int32, req kmsg.Request) (kmsg.Response, error) {
+				if req.Key() == kmsg.DescribeProducers.Int16() {
+					return nil, c.err
+				}
+				return nil, nil
+			}
+			w.sweep()
+			want := "[replicas true 0s groups true 0s offsets true 0s " + c.want + "]"
+			if got := fmt.Sprint(o.collectors); got != want {
+				t.Errorf("collectors %s, want %s", got, want)
+			}
+		})
 	}
 }
 
