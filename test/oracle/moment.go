@@ -31,7 +31,6 @@ func (m moment) add(d time.Duration) moment {
 	return m + moment(d)
 }
 
-
 // window is an event that happened once, at an unknown moment from early to
 // late; late is never where it may not have happened at all.
 type window struct{ early, late moment }
