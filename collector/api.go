@@ -19,8 +19,12 @@ var apis = []api{
 	{kmsg.ListGroups, 0, 5},     // 4 has states, 5 types
 	{kmsg.DescribeGroups, 0, 6}, // 6 answers 69 for groups of other types (KIP-1043)
 	{kmsg.ConsumerGroupDescribe, 0, 1},
-	{kmsg.FindCoordinator, 4, 5}, // 4 has many keys a request
-	{kmsg.OffsetFetch, 8, 9},     // 8 has many groups a request, 10 topic ids in place of names
+	{kmsg.ShareGroupDescribe, 0, 1},
+	{kmsg.StreamsGroupDescribe, 0, 0},
+	{kmsg.DescribeShareGroupOffsets, 0, 1}, // 1 has the lag
+	{kmsg.FindCoordinator, 4, 5},           // 4 has many keys a request
+	{kmsg.OffsetFetch, 8, 9},               // 8 has many groups a request, 10 topic ids in place of names
+	{kmsg.Fetch, 4, 12},                    // 4 has isolation levels, 13 topic ids in place of names
 	{kmsg.DescribeProducers, 0, 0},
 	{kmsg.ListTransactions, 0, 2},
 	{kmsg.DescribeTransactions, 0, 0},

@@ -59,6 +59,8 @@ type fakePartition struct {
 
 	producers      []fakeProducer
 	producersError int16 // of DescribeProducers
+
+	fakeLog
 }
 
 // fakeProducer is one row of DescribeProducers.
@@ -89,8 +91,10 @@ type fakeGroup struct {
 	members     int
 	assigned    []string
 	commits     map[string]map[int32]int64
-	errorCode   int16 // of OffsetFetch
-	hidden      bool  // not listed
+
+	fakeGroupMore
+	errorCode int16 // of OffsetFetch
+	hidden    bool  // not listed
 }
 
 var errRefused = errors.New("connection refused")
@@ -184,8 +188,16 @@ func (f *fake) Request(ctx context.Context, broker int32, req kmsg.Request) (kms
 
 // callName names a request, and the step of a ListOffsets.
 func callName(req kmsg.Request) string {
-	if r, ok := req.(*kmsg.ListOffsetsRequest); ok {
-		return stepOf(r).String()
+	switch r := req.(type) {
+	case *kmsg.ListOffsetsRequest:
+		if s := stepOf(r); s != timeIndex {
+			return s.String()
+		}
+		return askDates
+	case *kmsg.OffsetFetchRequest:
+		if r.RequireStable {
+			return askPending
+		}
 	}
 	return kmsg.NameForKey(req.Key())
 }
@@ -195,6 +207,8 @@ func stepOf(r *kmsg.ListOffsetsRequest) step {
 	switch {
 	case r.Topics[0].Partitions[0].Timestamp == timestampEarliest:
 		return logStart
+	case r.Topics[0].Partitions[0].Timestamp != timestampLatest:
+		return timeIndex
 	case r.ReplicaID != replicaConsumer:
 		return logEnd
 	case r.IsolationLevel == 1:
@@ -208,6 +222,9 @@ func stepOf(r *kmsg.ListOffsetsRequest) step {
 func (f *fake) answer(broker int32, req kmsg.Request) kmsg.Response {
 	switch r := req.(type) {
 	case *kmsg.MetadataRequest:
+		if r.Topics != nil {
+			return f.metadataOf(r.Topics)
+		}
 		return f.metadata()
 	case *kmsg.ListOffsetsRequest:
 		return f.listOffsets(broker, r)
@@ -246,6 +263,14 @@ func (f *fake) answer(broker int32, req kmsg.Request) kmsg.Response {
 		return f.describeTransactions(broker, r)
 	case *kmsg.DescribeConfigsRequest:
 		return f.describeConfigs(broker, r)
+	case *kmsg.ShareGroupDescribeRequest:
+		return f.describeShare(broker, r)
+	case *kmsg.StreamsGroupDescribeRequest:
+		return f.describeStreams(broker, r)
+	case *kmsg.DescribeShareGroupOffsetsRequest:
+		return f.shareOffsets(broker, r)
+	case *kmsg.FetchRequest:
+		return f.fetch(broker, r)
 	default:
 		panic(fmt.Sprintf("the fake does not answer %T", req))
 	}
@@ -270,6 +295,9 @@ func (f *fake) metadata() kmsg.Response {
 		resp.Brokers = append(resp.Brokers, b)
 	}
 	for _, t := range f.topics {
+		if f.hides(t.name) {
+			continue
+		}
 		topic := kmsg.NewMetadataResponseTopic()
 		topic.Topic, topic.TopicID, topic.ErrorCode = kmsg.StringPtr(t.name), [16]byte{15: t.id}, t.errorCode
 		for i, p := range slices.Backward(t.partitions) {
@@ -299,7 +327,11 @@ func (f *fake) listOffsets(broker int32, r *kmsg.ListOffsetsRequest) kmsg.Respon
 		for _, p := range t.Partitions {
 			answer := kmsg.NewListOffsetsResponseTopicPartition()
 			answer.Partition = p.Partition
-			answer.Offset, answer.ErrorCode = topics[t.Topic].offset(broker, p, stepOf(r))
+			if stepOf(r) == timeIndex {
+				answer.Offset, answer.Timestamp, answer.ErrorCode = topics[t.Topic].find(broker, p)
+			} else {
+				answer.Offset, answer.ErrorCode = topics[t.Topic].offset(broker, p, stepOf(r))
+			}
 			topic.Partitions = append(topic.Partitions, answer)
 		}
 		resp.Topics = append(resp.Topics, topic)
@@ -333,14 +365,15 @@ func (f *fake) describeClassic(broker int32, r *kmsg.DescribeGroupsRequest) kmsg
 		d := kmsg.NewDescribeGroupsResponseGroup()
 		d.Group, d.State = name, "Dead"
 		switch g := groups[name]; {
-		case g == nil, g.groupType == "consumer":
+		case g == nil, g.groupType != "classic" && g.groupType != "":
 			d.ErrorCode = 69
 		case g.coordinator != broker:
 			d.ErrorCode = 16
 		default:
 			d.State, d.ProtocolType = g.state, g.protocol
-			for range g.members {
+			for i := range g.members {
 				m := kmsg.NewDescribeGroupsResponseGroupMember()
+				m.MemberID, m.ClientID, m.ClientHost = fakeMember(i), "client", "/127.0.0.1"
 				if g.state == "Stable" {
 					m.MemberAssignment = classicAssignment(g.assigned)
 				}
@@ -373,13 +406,15 @@ func (f *fake) describeConsumer(broker int32, r *kmsg.ConsumerGroupDescribeReque
 		case g.coordinator != broker:
 			d.ErrorCode = 16
 		default:
-			d.State = g.state
-			for range g.members {
+			d.State, d.ErrorCode = g.state, g.describeError
+			if d.ErrorCode != 0 {
+				break
+			}
+			for i := range g.members {
 				m := kmsg.NewConsumerGroupDescribeResponseGroupMember()
-				for _, topic := range g.assigned {
-					m.Assignment.TopicPartitions = append(m.Assignment.TopicPartitions,
-						kmsg.AssignmentTopicPartition{Topic: topic, Partitions: []int32{0}})
-				}
+				m.MemberID, m.ClientID, m.ClientHost = fakeMember(i), "client", "/127.0.0.1"
+				m.Assignment.TopicPartitions = fakeAssignment(g.assigned)
+				m.TargetAssignment.TopicPartitions = fakeAssignment(g.target)
 				d.Members = append(d.Members, m)
 			}
 		}
@@ -401,7 +436,14 @@ func (f *fake) fetchOffsets(broker int32, r *kmsg.OffsetFetchRequest) kmsg.Respo
 		case g.errorCode != 0:
 			answer.ErrorCode = g.errorCode
 		default:
+			if r.RequireStable {
+				answer.Topics = g.stable(asked.Topics)
+				break
+			}
 			for name, commits := range g.commits {
+				if f.hides(name) {
+					continue
+				}
 				topic := kmsg.NewOffsetFetchResponseGroupTopic()
 				topic.Topic = name
 				for number, offset := range commits {

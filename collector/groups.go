@@ -12,11 +12,6 @@ import (
 	"github.com/lso-exporter/lso-exporter/lag"
 )
 
-// maxMembersPerRequest bounds the members in one answer that describes groups,
-// of which a member takes some hundred bytes: so that no answer grows much
-// above 10 MB. What goes beyond is split, at the price of a request each.
-const maxMembersPerRequest = 20_000
-
 // knownGroup is what is remembered of a group from sweep to sweep.
 type knownGroup struct {
 	groupType    lag.GroupType
@@ -41,10 +36,9 @@ func (w *sweep) askGroups(ctx context.Context, r *stepOne) {
 	r.listed = resp.ErrorCode == 0
 	r.groups = groupsOf(resp, r.line.id, w.options.Groups)
 
-	w.describe(ctx, r, kmsg.DescribeGroups, func(g *lag.Group) bool {
-		return g.Type == lag.Classic || g.Type == lag.UnknownGroup
-	})
-	w.describe(ctx, r, kmsg.ConsumerGroupDescribe, func(g *lag.Group) bool { return g.Type == lag.ConsumerGroup })
+	for _, d := range descriptions {
+		w.describe(ctx, r, d)
+	}
 	w.fetchCommits(ctx, r)
 	r.groups = slices.DeleteFunc(r.groups, func(g lag.Group) bool { return r.gone[g.Name] })
 }
@@ -97,115 +91,6 @@ func (r *stepOne) refused(group string, code int16, request string) {
 		return
 	}
 	r.misses.add(missOfCode(code), "group "+group, 1, request+": "+codeText(code), Groups)
-}
-
-// describe asks for the members of the listed groups that want accepts.
-func (w *sweep) describe(ctx context.Context, r *stepOne, api kmsg.Key, want func(*lag.Group) bool) {
-	var names []string
-	for i := range r.groups {
-		if want(&r.groups[i]) {
-			names = append(names, r.groups[i].Name)
-		}
-	}
-	parts := split(names, maxMembersPerRequest, func(name string) int { return w.known[name].members })
-	for i, part := range parts {
-		a, miss := r.line.askPart(ctx, i, describeRequest(api, part))
-		if miss != "" {
-			r.lack(miss, api.Name())
-			return
-		}
-		switch resp := a.resp.(type) {
-		case *kmsg.DescribeGroupsResponse:
-			for i := range resp.Groups {
-				r.setClassic(&resp.Groups[i], w.layout)
-			}
-		case *kmsg.ConsumerGroupDescribeResponse:
-			for i := range resp.Groups {
-				r.setConsumer(&resp.Groups[i], w.layout)
-			}
-		}
-	}
-}
-
-// describeRequest returns the request that describes groups of one kind.
-func describeRequest(api kmsg.Key, groups []string) kmsg.Request {
-	if api == kmsg.ConsumerGroupDescribe {
-		req := kmsg.NewPtrConsumerGroupDescribeRequest()
-		req.Groups = groups
-		return req
-	}
-	req := kmsg.NewPtrDescribeGroupsRequest()
-	req.Groups = groups
-	return req
-}
-
-// setClassic takes over the description of a classic group.
-func (r *stepOne) setClassic(d *kmsg.DescribeGroupsResponseGroup, l *layout) {
-	g := r.group(d.Group)
-	if g == nil {
-		return
-	}
-	if d.ErrorCode != 0 {
-		r.refused(d.Group, d.ErrorCode, "DescribeGroups")
-		return
-	}
-	g.State, g.ProtocolType = d.State, d.ProtocolType
-	g.Members = lag.Known(len(d.Members))
-	g.AssignedTopics = assignedTopics(d, l)
-}
-
-// assignedTopics returns the topics that a classic group's members are
-// assigned. They are not known while it rebalances, as the coordinator holds
-// no assignment then. Protocols other than the consumers' assign something
-// else (Connect: connectors).
-func assignedTopics(d *kmsg.DescribeGroupsResponseGroup, l *layout) lag.Optional[[]string] {
-	if d.ProtocolType != "consumer" || len(d.Members) == 0 {
-		return lag.Known[[]string](nil)
-	}
-	if d.State != "Stable" {
-		return lag.Optional[[]string]{}
-	}
-	var topics []string
-	for i := range d.Members {
-		var a kmsg.ConsumerMemberAssignment
-		if len(d.Members[i].MemberAssignment) == 0 {
-			continue // a member without an assignment
-		}
-		if err := a.ReadFrom(d.Members[i].MemberAssignment); err != nil {
-			return lag.Optional[[]string]{}
-		}
-		for _, t := range a.Topics {
-			if name, wanted := l.intern(t.Topic); wanted && len(t.Partitions) > 0 {
-				topics = append(topics, name)
-			}
-		}
-	}
-	slices.Sort(topics)
-	return lag.Known(slices.Compact(topics))
-}
-
-// setConsumer takes over the description of a KIP-848 group.
-func (r *stepOne) setConsumer(d *kmsg.ConsumerGroupDescribeResponseGroup, l *layout) {
-	g := r.group(d.Group)
-	if g == nil {
-		return
-	}
-	if d.ErrorCode != 0 {
-		r.refused(d.Group, d.ErrorCode, "ConsumerGroupDescribe")
-		return
-	}
-	g.State = d.State
-	g.Members = lag.Known(len(d.Members))
-	var topics []string
-	for i := range d.Members {
-		for _, t := range d.Members[i].Assignment.TopicPartitions {
-			if name, wanted := l.intern(t.Topic); wanted && len(t.Partitions) > 0 {
-				topics = append(topics, name)
-			}
-		}
-	}
-	slices.Sort(topics)
-	g.AssignedTopics = lag.Known(slices.Compact(topics))
 }
 
 // fetchCommits asks for the commits of the listed groups, but for share groups,

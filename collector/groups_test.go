@@ -20,8 +20,8 @@ func showGroup(g *lag.Group) string {
 	if n, ok := g.Members.Get(); ok {
 		text += fmt.Sprintf(", %d members", n)
 	}
-	if topics, ok := g.AssignedTopics.Get(); ok {
-		text += fmt.Sprintf(", assigned %v", topics)
+	if topics, ok := g.Assignment.Get(); ok {
+		text += fmt.Sprintf(", assigned %v", showAssignment(g, topics))
 	}
 	if !g.CommitsRead {
 		return text
@@ -37,6 +37,25 @@ func showGroup(g *lag.Group) string {
 		}
 	}
 	return text
+}
+
+// showAssignment renders who is assigned what: the topics alone where each has
+// its partition 0 with the first member.
+func showAssignment(g *lag.Group, topics []lag.TopicAssignment) []string {
+	var list []string
+	for _, t := range topics {
+		text := t.Topic
+		for i, p := range t.Partitions {
+			switch {
+			case p.Member < 0:
+				text += fmt.Sprintf(" %d on its way", p.Partition)
+			case i > 0 || p.Partition > 0 || p.Member > 0:
+				text += fmt.Sprintf(" %d at %s", p.Partition, g.MemberList[p.Member].ID)
+			}
+		}
+		list = append(list, text)
+	}
+	return list
 }
 
 func TestGroups(t *testing.T) {
@@ -60,11 +79,11 @@ func TestGroups(t *testing.T) {
 		{"a share group has no commits", func(f *fake) {
 			g := f.group("g", 1)
 			g.groupType, g.protocol = "share", "share"
-		}, "share/share Stable at 1", "[]"},
+		}, "share/share Stable at 1, 1 members, assigned []", "[]"},
 		{"a streams group has commits", func(f *fake) {
 			g := f.group("g", 1).commit("orders", 1, 4)
 			g.groupType, g.protocol = "streams", "streams"
-		}, "streams/streams Stable at 1, commits orders-1@4", "[]"},
+		}, "streams/streams Stable at 1, 1 members, assigned [], commits orders-1@4", "[]"},
 		{"a group that only commits", func(f *fake) {
 			g := f.group("g", 1).commit("orders", 1, 4)
 			g.protocol, g.state, g.members = "", "Empty", 0

@@ -180,7 +180,7 @@ func TestDeadBrokerCostsItsOwnSamples(t *testing.T) {
 			if got := offsets(partition(t, sample, "orders", 1)); got != "0 5 7 9" {
 				t.Errorf("sweep %d: offsets %s of a broker beside it", i, got)
 			}
-			for j, want := range []string{"replicas true ", "groups false ", "offsets false ", "transactions true "} {
+			for j, want := range []string{"replicas true ", "offsets false ", "transactions true ", "groups false "} {
 				if got := o.collectors[4*i+j]; !strings.HasPrefix(got, want) {
 					t.Errorf("sweep %d: collector %s, want %s", i, got, want)
 				}

@@ -48,16 +48,46 @@ type Kafka struct {
 }
 
 // kafkaBroker is the client of one broker.
+//
+// A broker answers the requests of one connection in their order, so that one
+// that takes long makes all behind it late. Those that may have connections of
+// their own: franz-go sees to that for Fetch, slow for the others.
 type kafkaBroker struct {
-	address string
-	client  *kgo.Client
-	err     error // why there is no client
+	address      string
+	client, slow *kgo.Client
+	err          error // why there are no clients
+}
+
+// newKafkaBroker returns the clients of the broker at an address. They do not
+// connect.
+func newKafkaBroker(address string, options []kgo.Opt) *kafkaBroker {
+	b := &kafkaBroker{address: address}
+	options = append(slices.Clone(options), kgo.SeedBrokers(address))
+	if b.client, b.err = kgo.NewClient(options...); b.err == nil {
+		b.slow, b.err = kgo.NewClient(options...)
+	}
+	return b
+}
+
+// of returns the client for a request.
+func (b *kafkaBroker) of(req kmsg.Request) *kgo.Client {
+	switch r := req.(type) {
+	case *kmsg.DescribeShareGroupOffsetsRequest: // the coordinator asks other brokers
+		return b.slow
+	case *kmsg.ListOffsetsRequest:
+		if byTimestamp(r) { // may search in remote storage (KIP-405)
+			return b.slow
+		}
+	}
+	return b.client
 }
 
 // close closes the broker's connections.
 func (b *kafkaBroker) close() {
-	if b.client != nil {
-		b.client.Close()
+	for _, c := range []*kgo.Client{b.client, b.slow} {
+		if c != nil {
+			c.Close()
+		}
 	}
 }
 
@@ -119,7 +149,7 @@ func (k *Kafka) Request(ctx context.Context, broker int32, req kmsg.Request) (km
 		case b.err != nil:
 			return nil, fmt.Errorf("%s to broker %d at %s: %w", kmsg.NameForKey(req.Key()), broker, b.address, b.err)
 		}
-		client, id = b.client, math.MinInt32
+		client, id = b.of(req), math.MinInt32
 	}
 	resp, err := client.Broker(int(id)).Request(ctx, req)
 	if err != nil {
@@ -160,8 +190,7 @@ func (k *Kafka) learn(brokers []kmsg.MetadataResponseBroker) {
 			}
 			known.close()
 		}
-		client, err := kgo.NewClient(append(slices.Clone(k.options), kgo.SeedBrokers(address))...)
-		k.brokers[b.NodeID] = &kafkaBroker{address: address, client: client, err: err}
+		k.brokers[b.NodeID] = newKafkaBroker(address, k.options)
 	}
 	for id, b := range k.brokers {
 		if !listed[id] {

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -23,6 +24,9 @@ type line struct {
 	// its part of the sweep, so that a broker which is merely slower than the
 	// others is found alive, and is waited for the next time.
 	probe bool
+
+	// api is what its requests count as; empty: as the API that they are.
+	api string
 
 	failure lag.MissKind // why nothing more is sent
 	err     error
@@ -66,7 +70,7 @@ func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKi
 		l.fail(errOver)
 		return answered{}, l.failure
 	}
-	a, err := o.ask(ctx, l.sweep.client, l.id, req)
+	a, err := o.askAs(ctx, cmp.Or(l.api, kmsg.NameForKey(req.Key())), l.sweep.client, l.id, req)
 	miss := missOfError(err)
 	if miss != "" && miss != lag.MissAPIMissing {
 		l.fail(err)
@@ -86,6 +90,11 @@ func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKi
 // and tells the observer. Its error is errOver if ctx ended first, which says
 // nothing about the broker.
 func (o *Options) ask(ctx context.Context, client Client, id int32, req kmsg.Request) (answered, error) {
+	return o.askAs(ctx, kmsg.NameForKey(req.Key()), client, id, req)
+}
+
+// askAs is ask for a request that counts under a name of its own.
+func (o *Options) askAs(ctx context.Context, api string, client Client, id int32, req kmsg.Request) (answered, error) {
 	limited, cancel := context.WithTimeout(ctx, o.BrokerTimeout)
 	defer cancel()
 
@@ -99,7 +108,7 @@ func (o *Options) ask(ctx context.Context, client Client, id int32, req kmsg.Req
 	case err != nil && ctx.Err() != nil:
 		err = errOver
 	}
-	o.Observer.Request(kmsg.NameForKey(req.Key()), id, window.Answered.Sub(sent), missOfError(err))
+	o.Observer.Request(api, id, window.Answered.Sub(sent), missOfError(err))
 	return answered{resp, window}, err
 }
 

@@ -33,6 +33,9 @@ type Observer interface {
 
 	// Errors reports n errors of one kind: what a sweep missed.
 	Errors(kind lag.MissKind, n int)
+
+	// Skew reports n answers that dated a record later than it was seen.
+	Skew(n int)
 }
 
 // Collector names one part of what is read that can be switched off.
@@ -78,3 +81,6 @@ func (Unobserved) Sweep(Result, time.Duration) {}
 
 // Errors implements Observer.
 func (Unobserved) Errors(lag.MissKind, int) {}
+
+// Skew implements Observer.
+func (Unobserved) Skew(int) {}

@@ -36,6 +36,21 @@ type Options struct {
 	// AuditPeriod is the time from one audit to the next; 0 for none.
 	AuditPeriod time.Duration
 
+	// StillAfter is for how long a group's commit must have been watched not to
+	// move for the group to stand still; default 60 s.
+	StillAfter time.Duration
+
+	// ReadUncommitted says by name which groups are known to read uncommitted;
+	// nil means none.
+	ReadUncommitted func(group string) bool
+
+	// NoReadableLag leaves out the Fetches that tell whether anything is
+	// readable for groups that stand still; they need the right to read topics.
+	// NoTimeIndex leaves out the questions to time indexes: ages are told only
+	// of what the exporter saw being appended. NoPendingCommits leaves out the
+	// questions for commits in transactions that have not ended.
+	NoReadableLag, NoTimeIndex, NoPendingCommits bool
+
 	// Disabled switches collectors off: their series are left out, and their
 	// requests too unless another collector needs them.
 	Disabled []Collector
@@ -79,6 +94,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("look-up after %v is negative", o.LookUpAfter)
 	case o.AuditPeriod < 0:
 		return fmt.Errorf("audit period %v is negative", o.AuditPeriod)
+	case o.StillAfter < 0:
+		return fmt.Errorf("still after %v is negative", o.StillAfter)
 	}
 	return nil
 }
@@ -109,6 +126,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.LookUpAfter == 0 {
 		o.LookUpAfter = 10 * time.Second
+	}
+	if o.StillAfter == 0 {
+		o.StillAfter = time.Minute
 	}
 	if o.Observer == nil {
 		o.Observer = Unobserved{}

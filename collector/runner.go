@@ -26,10 +26,12 @@ type Runner struct {
 // options are not valid.
 func NewRunner(client Client, options Options) *Runner {
 	sweeper := NewSweeper(client, options)
-	return &Runner{
-		sweeper: sweeper, tracker: lag.NewTracker(sweeper.options.Period),
-		auditor: NewAuditor(client, options),
-	}
+	o := &sweeper.options
+	tracker := lag.Settings{
+		Period: o.Period, StillAfter: o.StillAfter, StalledAfter: o.LookUpAfter, ReadUncommitted: o.ReadUncommitted,
+	}.NewTracker()
+	sweeper.consult(tracker)
+	return &Runner{sweeper: sweeper, tracker: tracker, auditor: NewAuditor(client, options)}
 }
 
 // Run sweeps at once and then once every period, one sweep at a time, until
@@ -135,6 +137,9 @@ func (r *Runner) report(view *lag.View) {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(errors)) {
 		observer.Errors(kind, errors[kind])
+	}
+	if view.Skewed > 0 {
+		observer.Skew(view.Skewed)
 	}
 	result := Partial
 	switch {

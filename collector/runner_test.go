@@ -24,6 +24,7 @@ type recorder struct {
 	collectors []string
 	sweeps     []string
 	errors     []string
+	skewed     int
 }
 
 func (r *recorder) Request(api string, broker int32, took time.Duration, failure lag.MissKind) {
@@ -57,6 +58,12 @@ func (r *recorder) Errors(kind lag.MissKind, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.errors = append(r.errors, fmt.Sprintf("%s %d", kind, n))
+}
+
+func (r *recorder) Skew(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.skewed += n
 }
 
 // run runs a runner for some time and returns when the views it published
@@ -144,7 +151,7 @@ func TestObserver(t *testing.T) {
 		f.group("g", 1).commit("orders", 0, 3)
 		f.dead[2] = true
 		o := &recorder{}
-		run(t, f, Options{Observer: o, Disabled: noLookUps}, time.Second)
+		run(t, f, Options{Observer: o, Disabled: noLookUps, NoTimeIndex: true}, time.Second)
 		for request, n := range map[string]int{
 			"Metadata -100 1ms ":           1,
 			"Metadata -99 0s unreachable":  0,
@@ -165,7 +172,7 @@ func TestObserver(t *testing.T) {
 		if got, want := fmt.Sprint(o.errors), "[no_leader 1 unreachable 1]"; got != want {
 			t.Errorf("errors %s, want %s", got, want)
 		}
-		if got, want := fmt.Sprint(o.collectors), "[replicas true 1ms groups false 4ms offsets false 4ms]"; got != want {
+		if got, want := fmt.Sprint(o.collectors), "[replicas true 1ms offsets false 4ms groups false 4ms]"; got != want {
 			t.Errorf("collectors %s, want %s", got, want)
 		}
 		if got, want := fmt.Sprint(o.sweeps), "[partial 9ms]"; got != want {

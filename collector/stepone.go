@@ -76,6 +76,7 @@ func (w *sweep) readStepOne(ctx context.Context) {
 		w.readMovedGroups(limited, moved, unlisted)
 		w.rememberGroups()
 		w.dropNewcomers(limited)
+		w.readHidden(limited)
 	}
 }
 

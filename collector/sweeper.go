@@ -37,6 +37,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/lag"
@@ -65,6 +66,12 @@ type Sweeper struct {
 	greeted     map[int32]bool          // brokers whose offsets were read once
 	backOffs    map[int32]*backOff      // brokers that failed in look-ups
 	scanPeriods map[int32]scanPeriod    // of coordinators
+
+	advisor      advisor // nil: nothing is looked up for it
+	decompressor kgo.Decompressor
+	count        int                 // sweeps so far
+	pauses       map[pauseKey]*pause // optional questions that brokers did not answer
+	hidden       map[string]bool     // assigned topics that Metadata does not list: whether rights lack
 
 	// deaf are the brokers that answer a request for the log end with
 	// something else; see markDeaf.
@@ -95,8 +102,14 @@ func NewSweeper(client Client, options Options) *Sweeper {
 		greeted:     make(map[int32]bool),
 		backOffs:    make(map[int32]*backOff),
 		scanPeriods: make(map[int32]scanPeriod),
+
+		decompressor: newDecompressor(),
+		pauses:       make(map[pauseKey]*pause),
 	}
 }
+
+// consult has each sweep look up what advisor wants.
+func (s *Sweeper) consult(a advisor) { s.advisor = a }
 
 // sweep is one sweep under way. Its fields belong to the goroutine that sweeps;
 // requests that outlive their part of the sweep read only layout, known and
@@ -114,6 +127,7 @@ type sweep struct {
 	brokers    []int32        // those that Metadata lists, by id
 	down       map[int32]bool // not asked any more in this sweep
 	justFailed map[int32]bool // those of them that answered in the sweep before
+	unwilling  map[int32]bool // did not answer an optional question
 	partitions []lag.Partition
 	errors     map[int]int16 // by place: the first error of a partition
 	groups     []lag.Group
@@ -127,7 +141,9 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	w := &sweep{
 		Sweeper: s, outlive: ctx, started: s.options.Now(), layout: s.last, known: s.remembered,
 		misses: newMisses(), down: make(map[int32]bool), justFailed: make(map[int32]bool), errors: make(map[int]int16),
+		unwilling: make(map[int32]bool),
 	}
+	s.count++
 	ctx, cancel := context.WithTimeout(ctx, s.options.Deadline)
 	defer cancel()
 
@@ -136,9 +152,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	}
 	begun := s.options.Now()
 	w.readStepOne(ctx)
-	if s.options.enabled(Groups) {
-		s.options.Observer.Collector(Groups, !w.misses.failed[Groups], w.elapsed(begun))
-	}
+	groupsTook := w.elapsed(begun)
 	if s.options.readsOffsets() {
 		begun = s.options.Now()
 		w.readPlans(ctx, w.layout.plans)
@@ -154,14 +168,20 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 		transactions = w.readTransactions(ctx)
 		s.options.Observer.Collector(Transactions, !w.misses.failed[Transactions], w.elapsed(begun))
 	}
-	return lag.Sample{
-		Started: w.started, Ended: s.options.Now(),
+	sample := lag.Sample{
+		Started:      w.started,
 		Cluster:      lag.Known(w.layout.cluster),
 		Topics:       w.layout.topicsOf(w.partitions),
 		Groups:       w.groups,
 		Transactions: transactions,
-		Missed:       w.misses.list(),
 	}
+	if s.options.enabled(Groups) {
+		begun = s.options.Now()
+		w.readOptional(ctx, &sample)
+		s.options.Observer.Collector(Groups, !w.misses.failed[Groups], groupsTook+w.elapsed(begun))
+	}
+	sample.Ended, sample.Missed = s.options.Now(), w.misses.list()
+	return sample
 }
 
 // wait returns when no request is on its way. The context of the last sweep

@@ -516,7 +516,7 @@ func TestMissingAPICostsItsOwnMetric(t *testing.T) {
 			if got := missed(sample); got != c.missed {
 				t.Errorf("missed %s, want %s", got, c.missed)
 			}
-			if got, want := fmt.Sprint(o.collectors), "[replicas true 0s groups true 0s offsets true 0s transactions true 0s]"; got != want {
+			if got, want := fmt.Sprint(o.collectors), "[replicas true 0s offsets true 0s transactions true 0s groups true 0s]"; got != want {
 				t.Errorf("collectors %s, want %s: what a broker lacks is no failure", got, want)
 			}
 			g := groupNamed(sample, "g")

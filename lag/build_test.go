@@ -55,7 +55,7 @@ func committed(offsets ...Offset) Group {
 func groupOf(topics ...TopicCommits) Group {
 	return Group{
 		Name: "g", Type: Classic, ProtocolType: "consumer", State: "Empty",
-		Members: Known(0), AssignedTopics: Known[[]string](nil), CommitsRead: true, Commits: topics,
+		Members: Known(0), Assignment: Known[[]TopicAssignment](nil), CommitsRead: true, Commits: topics,
 	}
 }
 
@@ -69,4 +69,14 @@ func commits(offsets ...Offset) []Commit {
 		}
 	}
 	return list
+}
+
+// assignedTo returns the assignment of partition 0 of some topics to a member,
+// given by its place.
+func assignedTo(member int, topics ...string) Optional[[]TopicAssignment] {
+	var list []TopicAssignment
+	for _, name := range topics {
+		list = append(list, TopicAssignment{Topic: name, Partitions: []AssignedPartition{{0, member}}})
+	}
+	return Known(list)
 }

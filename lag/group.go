@@ -6,21 +6,22 @@ import (
 )
 
 // observeGroups fills in the view's groups. The topics must be there already.
-func (t *Tracker) observeGroups(view *View, s Sample) {
+func (t *Tracker) observeGroups(view *View, s *Sample) {
 	clear(t.aboveNow)
 	view.Groups = make([]GroupView, 0, len(s.Groups))
 	for i := range s.Groups {
-		view.Groups = append(view.Groups, t.observeGroup(view, &s.Groups[i]))
+		view.Groups = append(view.Groups, t.observeGroup(view, s, &s.Groups[i]))
 	}
 	t.above, t.aboveNow = t.aboveNow, t.above
 }
 
 // observeGroup returns one group's view.
-func (t *Tracker) observeGroup(view *View, g *Group) GroupView {
+func (t *Tracker) observeGroup(view *View, s *Sample, g *Group) GroupView {
 	v := GroupView{
 		Name: g.Name, Type: g.Type, ProtocolType: g.ProtocolType,
-		Coordinator: g.Coordinator, State: g.State, Members: g.Members,
+		Coordinator: g.Coordinator, State: g.State, Members: g.Members, MemberList: g.MemberList,
 	}
+	v.setShares(g)
 	if !g.CommitsRead {
 		return v
 	}
@@ -44,7 +45,19 @@ func (t *Tracker) observeGroup(view *View, g *Group) GroupView {
 	if tally.certain {
 		v.Uncommitted = Known(tally.uncommitted)
 	}
+	t.judge(view, s, g, &v)
+	t.judgePending(view, s, g, &v)
 	return v
+}
+
+// setShares fills in where a share group is.
+func (g *GroupView) setShares(of *Group) {
+	shares, _ := of.Shares.Get()
+	for i := range shares {
+		for _, p := range shares[i].Partitions {
+			g.Shares = append(g.Shares, ShareView{shares[i].Topic, p})
+		}
+	}
 }
 
 // topic returns a topic of the view under way; nil if there is none.
@@ -170,12 +183,13 @@ func (c *commitTally) add(topic *TopicView, rows []GroupPartitionView) {
 // addAssigned counts the partitions of the topics that the group is assigned
 // and has no commit on.
 func (t *Tracker) addAssigned(tally *commitTally, view *View, g *Group) {
-	assigned, known := g.AssignedTopics.Get()
+	assignment, known := g.Assignment.Get()
 	if !known {
 		tally.certain = false
 		return
 	}
-	for _, name := range assigned {
+	for i := range assignment {
+		name := assignment[i].Topic
 		_, committed := slices.BinarySearchFunc(g.Commits, name,
 			func(c TopicCommits, name string) int { return strings.Compare(c.Topic, name) })
 		if topic := t.topic(view, name); topic != nil && !committed {

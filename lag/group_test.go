@@ -29,9 +29,9 @@ func TestLagIsASumOfParts(t *testing.T) {
 	unknownCommit := commits(2)
 	unknownCommit = append(unknownCommit, Commit{Partition: 1})
 	undescribed := committed(5)
-	undescribed.AssignedTopics = Optional[[]string]{}
+	undescribed.Assignment = Optional[[]TopicAssignment]{}
 	assigned := committed(5)
-	assigned.AssignedTopics = Known([]string{"other", "t"})
+	assigned.Assignment = assignedTo(-1, "other", "t")
 	for _, c := range []struct {
 		reason string
 		topics []Topic
@@ -105,7 +105,7 @@ func TestLagIsASumOfParts(t *testing.T) {
 			topic(1, four(0, 0, 0, 9, 9, 9)), undescribed,
 			lines("uncommitted - orphans 0", "t lso 4 hwm 4", "0@5 lso 4 hwm 4 lost 0 ahead 0")},
 		{"commits that were not read are not none",
-			topic(1, four(0, 0, 0, 9, 9, 9)), Group{Name: "g", AssignedTopics: Known([]string{"t"})},
+			topic(1, four(0, 0, 0, 9, 9, 9)), Group{Name: "g", Assignment: assignedTo(-1, "t")},
 			lines("uncommitted - orphans -")},
 		{"an Empty group without commits",
 			topic(1, four(0, 0, 0, 9, 9, 9)), groupOf(),

@@ -21,6 +21,14 @@ type partitionMemory struct {
 
 	// blocker is nil while no transaction was found to hold the partition.
 	blocker *blockerMemory
+
+	// history is nil until a group has a commit here. readAt is the moment of
+	// which ages are told: when the sweep under way read the last stable offset.
+	// needed is the lowest position of a group in the sweep neededIn.
+	history  *history
+	readAt   time.Time
+	needed   Offset
+	neededIn uint64
 }
 
 // observe takes a partition of a sample that ended at a time and returns its
@@ -37,6 +45,7 @@ func (m *partitionMemory) observe(p *Partition, ended time.Time, period time.Dur
 		return view, consistent
 	}
 	at := p.LastStable.Within.Answered
+	m.readAt = at
 	m.closeInterval(at, period)
 	hwm, _ := view.HighWatermark.Get()
 	m.read, m.below = at, lso < hwm

@@ -82,6 +82,13 @@ type Partition struct {
 	// Lookup is what was found out about what holds the last stable offset; nil
 	// if it was not looked into.
 	Lookup *Lookup
+
+	// Datings are what the broker's time index answered for Wants.Dates, in the
+	// order of the questions.
+	Datings []Dating
+
+	// Fetches are what was found for Wants.Fetches.
+	Fetches []Fetch
 }
 
 // Group is one group of a sample.
@@ -92,19 +99,74 @@ type Group struct {
 	Coordinator  BrokerID
 	State        string // in Kafka's words; empty where unknown
 
-	// Members is known when the group was described.
-	Members Optional[int]
+	// Members is the number of members. It is known when the group was
+	// described; MemberList then says who they are, in the order of the answer.
+	Members    Optional[int]
+	MemberList []Member
 
-	// AssignedTopics are the topics of which members are assigned partitions,
-	// in order. It is known when the group was described; it is known and
-	// empty for groups whose protocol does not assign partitions.
-	AssignedTopics Optional[[]string]
+	// Assignment is which partitions members are assigned, by topic. It is known
+	// when the group was described, but for a classic group in a rebalance; it
+	// is known and empty for groups whose protocol does not assign partitions.
+	Assignment Optional[[]TopicAssignment]
 
 	// CommitsRead says that the group's committed offsets were read.
 	CommitsRead bool
 
 	// Commits holds the group's commits, by topic, in order.
 	Commits []TopicCommits
+
+	// OffsetsPartition is the partition of __consumer_offsets that keeps the
+	// group's commits; unknown where the topic is not read.
+	OffsetsPartition Optional[int32]
+
+	// Pending holds the partitions for which the group has a commit in a
+	// transaction that has not ended, by topic. It is known when they were asked
+	// for, and known and empty when OffsetsPartition holds no open transaction.
+	Pending Optional[[]TopicPartitions]
+
+	// Shares is where a share group is, by topic; known when it was read.
+	Shares Optional[[]TopicShares]
+}
+
+// Member is one member of a group, as its coordinator describes it.
+type Member struct {
+	ID         string
+	InstanceID string // of a static member (KIP-345); empty otherwise
+	ClientID   string
+	Host       string // as Kafka has it, "/10.1.2.3"
+}
+
+// TopicAssignment is which partitions of one topic the members of a group are
+// assigned.
+type TopicAssignment struct {
+	Topic      string
+	Partitions []AssignedPartition // by number
+}
+
+// AssignedPartition is a partition that a group has assigned.
+type AssignedPartition struct {
+	Partition int32
+	// Member is the owner's place in Group.MemberList; −1 while it is on its
+	// way to its next owner.
+	Member int
+}
+
+// TopicShares is where a share group is in one topic (KIP-932).
+type TopicShares struct {
+	Topic      string
+	Partitions []SharePartition // by number
+}
+
+// SharePartition is where a share group is in one partition, as the broker
+// answers it (DescribeShareGroupOffsets). Both values are unknown before the
+// first acknowledgement.
+type SharePartition struct {
+	Partition int32
+	// Start is the share-partition start offset: everything below it is done.
+	Start Optional[Offset]
+	// Lag is the broker's own figure, against the high watermark. It is not high
+	// watermark − Start: what is done above Start does not count.
+	Lag Optional[Count]
 }
 
 // GroupType is the kind of protocol that a group speaks, in Kafka's words.

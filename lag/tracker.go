@@ -24,15 +24,17 @@ const intervalPeriods = 3
 // and keeps what the next view needs from the ones before. The zero value is
 // not usable; see NewTracker. It is not safe for concurrent use.
 type Tracker struct {
-	period time.Duration
-	sweeps uint64 // how many samples were observed; marks what was seen last
+	settings Settings
+	sweeps   uint64 // how many samples were observed; marks what was seen last
 
 	topics map[string]*topicMemory
+	groups map[string]*groupMemory
 	above  map[groupPartition]struct{} // commits that the last sweep saw above the high watermark
 
 	// Scratch of Observe, kept for its memory.
-	aboveNow map[groupPartition]struct{}
-	index    map[string]int // topic → place in the view under way
+	aboveNow  map[groupPartition]struct{}
+	index     map[string]int // topic → place in the view under way
+	rehearsal history        // of WantDates
 }
 
 // topicMemory is what is remembered of one topic.
@@ -48,15 +50,49 @@ type groupPartition struct {
 	partition    int32
 }
 
-// NewTracker returns a tracker without history for sweeps that begin one
-// period after another. It panics if period is not positive.
-func NewTracker(period time.Duration) *Tracker {
-	if period <= 0 {
-		panic(fmt.Sprintf("lag: the period %v is not above 0", period))
+// Settings are what a tracker judges by. The zero value of each field but Period
+// stands for its default.
+type Settings struct {
+	// Period is the time from the beginning of one sweep to that of the next.
+	Period time.Duration
+
+	// StillAfter is for how long a commit must have been watched not to move
+	// for it to be still; default 60 s.
+	StillAfter time.Duration
+
+	// StalledAfter is for how long a last stable offset must have stood still
+	// below the high watermark for groups to count as blocked; default 10 s.
+	StalledAfter time.Duration
+
+	// ReadUncommitted says of which groups it is known that they read
+	// uncommitted; default none.
+	ReadUncommitted func(group string) bool
+}
+
+// NewTracker returns a tracker without history, with default settings, for
+// sweeps that begin one period after another. It panics if period is not
+// positive.
+func NewTracker(period time.Duration) *Tracker { return Settings{Period: period}.NewTracker() }
+
+// NewTracker returns a tracker without history. It panics if the settings make
+// no sense.
+func (s Settings) NewTracker() *Tracker {
+	if s.StillAfter == 0 {
+		s.StillAfter = time.Minute
+	}
+	if s.StalledAfter == 0 {
+		s.StalledAfter = 10 * time.Second
+	}
+	if s.ReadUncommitted == nil {
+		s.ReadUncommitted = func(string) bool { return false }
+	}
+	if s.Period <= 0 || s.StillAfter < 0 || s.StalledAfter < 0 {
+		panic(fmt.Sprintf("lag: period %v, still after %v, stalled after %v: want them above 0", s.Period, s.StillAfter, s.StalledAfter))
 	}
 	return &Tracker{
-		period:   period,
+		settings: s,
 		topics:   make(map[string]*topicMemory),
+		groups:   make(map[string]*groupMemory),
 		above:    make(map[groupPartition]struct{}),
 		aboveNow: make(map[groupPartition]struct{}),
 		index:    make(map[string]int),
@@ -69,11 +105,13 @@ func NewTracker(period time.Duration) *Tracker {
 func (t *Tracker) Observe(s Sample) *View {
 	t.sweeps++
 	view := &View{
-		Started: s.Started, Ended: s.Ended, Period: t.period,
+		Started: s.Started, Ended: s.Ended, Period: t.settings.Period,
 		Cluster: s.Cluster, Audit: s.Audit, Missed: s.Missed, Failure: s.Failure,
 	}
 	t.observeTopics(view, s)
-	t.observeGroups(view, s)
+	t.observeGroups(view, &s)
+	t.dropHistories(&s)
+	t.forgetGroups(s.Ended)
 	view.holdGroups()
 	return view
 }
@@ -93,9 +131,11 @@ func (t *Tracker) observeTopics(view *View, s Sample) {
 		memory := t.recall(topic)
 		first := len(backing)
 		for j := range topic.Partitions {
-			p, ok := memory.partitions[j].observe(&topic.Partitions[j], s.Ended, t.period)
+			p, ok := memory.partitions[j].observe(&topic.Partitions[j], s.Ended, t.settings.Period)
 			if !ok {
 				inconsistent++
+			} else if h := memory.partitions[j].history; h != nil {
+				view.Skewed += h.take(&topic.Partitions[j])
 			}
 			memory.partitions[j].judge(&p, evidence{
 				topic: topic.Name, partition: &topic.Partitions[j], transactions: s.Transactions, sweep: t.sweeps,
@@ -173,7 +213,7 @@ func (t *Tracker) passOver(s Sample) {
 			continue
 		}
 		for i := range memory.partitions {
-			memory.partitions[i].closeInterval(s.Ended, t.period)
+			memory.partitions[i].closeInterval(s.Ended, t.settings.Period)
 		}
 	}
 }

@@ -26,6 +26,10 @@ type View struct {
 
 	// Failure is why the sweep could read nothing at all; empty otherwise.
 	Failure string
+
+	// Skewed counts the answers of the sweep that dated a record later than it
+	// was seen: the clock of who dated it is ahead of the exporter's.
+	Skewed int
 }
 
 // Expired says whether the view is too old to be shown at a time: no sweep has
@@ -114,6 +118,7 @@ type GroupView struct {
 	Coordinator  BrokerID // NoBroker: not known
 	State        string   // in Kafka's words; empty where unknown
 	Members      Optional[int]
+	MemberList   []Member // as in the sample
 
 	// Uncommitted counts the partitions without a commit among the topics on
 	// which the group has a commit or an assignment. It is known when commits
@@ -126,6 +131,29 @@ type GroupView struct {
 
 	// Topics holds the topics on which the group has commits, by name.
 	Topics []GroupTopicView
+
+	// Pending holds the commits in transactions that have not ended, by topic
+	// and partition.
+	Pending []PendingCommit
+
+	// Shares is where a share group is, by topic and partition.
+	Shares []ShareView
+}
+
+// PendingCommit is a commit of a group in a transaction that has not ended:
+// consumers of the group that require stable offsets do not start until it has
+// (KIP-447).
+type PendingCommit struct {
+	Topic     string
+	Partition int32
+	// For is how long this tracker has seen it; 0 at the first sight.
+	For time.Duration
+}
+
+// ShareView is where a share group is in one partition.
+type ShareView struct {
+	Topic string
+	SharePartition
 }
 
 // GroupTopicView is what a group has committed on one topic.
@@ -136,6 +164,19 @@ type GroupTopicView struct {
 	// LSOLag and HWMLag are the sums over Partitions. Each is known only when
 	// all its parts are.
 	LSOLag, HWMLag Optional[Count]
+
+	// LSOLagFor and HWMLagFor are the maxima over Partitions, of those that have
+	// something to read or have read everything. Each is known only when none of
+	// its parts is unknown.
+	LSOLagFor, HWMLagFor Optional[time.Duration]
+
+	// State is the first of the partitions' states; empty where one of them is
+	// unknown that might come first.
+	State GroupState
+
+	// ReadUncommitted says that there is evidence of a read_uncommitted reader:
+	// within the last day a commit was seen above the last stable offset.
+	ReadUncommitted bool
 }
 
 // GroupPartitionView is what a group has committed on one partition.
@@ -157,4 +198,30 @@ type GroupPartitionView struct {
 	// Ahead is Committed − HighWatermark, from the second consecutive sweep
 	// on that saw the commit above it; 0 before and otherwise.
 	Ahead Optional[Count]
+
+	// LSOLagFor and HWMLagFor are how long ago the next unread record was
+	// appended, up to either end, as of the sweep: 0 when everything up to the
+	// high watermark was read. Each is unknown where nothing is readable up to
+	// that end, although not everything was read.
+	LSOLagFor, HWMLagFor Optional[time.Duration]
+
+	// Readable is the number of records that a read_committed consumer would get
+	// between position and last stable offset: LSOLag without end markers,
+	// aborted records and gaps. It is known where it was looked up.
+	Readable Optional[Count]
+
+	// State is what the group is doing here; empty where unknown. BlockedFor is
+	// how long that is StateBlocked; known only while it is.
+	State      GroupState
+	BlockedFor Optional[time.Duration]
+
+	// Owner is the member that is assigned the partition; nil if none is, or if
+	// it is not known. Unassigned says that the group has members and none of
+	// them is assigned the partition, nor about to be.
+	Owner      *Member
+	Unassigned bool
+
+	// recordless says that there is no record at all between position and high
+	// watermark, but for end markers.
+	recordless bool
 }

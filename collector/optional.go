@@ -1,0 +1,117 @@
+package collector
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/lag"
+)
+
+// The optional requests of the collector groups, which are counted apart from
+// those that every sweep makes with the same API.
+const (
+	askPending = "OffsetFetch (require stable)"
+	askDates   = "ListOffsets (timestamp)"
+	askRecords = "Fetch"
+	askShares  = "DescribeShareGroupOffsets"
+)
+
+// maxPause bounds how many sweeps pass before a broker is asked an optional
+// question again that it did not answer.
+const maxPause = 64
+
+// advisor says what to look up before a sweep ends. A *lag.Tracker does.
+type advisor interface {
+	WantDates(*lag.Sample) []lag.WantedDate
+	WantFetches(*lag.Sample) []lag.WantedFetch
+}
+
+// pauseKey names one optional question to one broker.
+type pauseKey struct {
+	broker   int32
+	question string
+}
+
+// pause is for how long a broker is spared a question.
+type pause struct {
+	failures int
+	until    int // the sweep in which it is asked again
+}
+
+// readOptional looks up what tells more about groups than the requests that
+// every sweep makes, and adds it to the sample: nothing of it is needed for any
+// offset or lag. A broker that does not answer one of these requests is asked
+// no other one in this sweep, and that one not again for a while, twice as long
+// each time; all the rest is asked of it as before.
+func (w *sweep) readOptional(ctx context.Context, sample *lag.Sample) {
+	w.readShares(ctx)
+	w.readPending(ctx)
+	if w.advisor == nil {
+		return
+	}
+	sample.Ended = w.options.Now()
+	w.readRecords(ctx, sample)
+	w.readDates(ctx, sample)
+}
+
+// askOptional sends brokers one request each, all at the same time, and calls
+// took with each answer.
+func (w *sweep) askOptional(ctx context.Context, question string, requests map[int32]kmsg.Request, took func(id int32, a answered)) {
+	var ids []int32
+	for _, id := range slices.Sorted(maps.Keys(requests)) {
+		if _, listed := slices.BinarySearch(w.brokers, id); listed && !w.down[id] && !w.unwilling[id] && !w.paused(id, question) {
+			ids = append(ids, id)
+		}
+	}
+	type reply struct {
+		answered
+		line *line
+		miss lag.MissKind
+	}
+	ended := make(map[int32]bool)
+	fanOut(ctx, w.options.Serial, ids, always, 0,
+		func(id int32) reply {
+			l := &line{sweep: w, id: id, api: question}
+			a, miss := l.send(ctx, requests[id])
+			return reply{a, l, miss}
+		},
+		func(id int32, r reply) {
+			ended[id] = true
+			key := pauseKey{id, question}
+			if r.miss == "" {
+				delete(w.pauses, key)
+				took(id, r.answered)
+				return
+			}
+			w.unwilling[id] = r.line.failure != ""
+			w.misses.add(r.miss, r.line.subject(), 1, question, Groups)
+			if r.miss != lag.MissDeadline {
+				w.pause(key)
+			}
+		})
+	for _, id := range ids {
+		if !ended[id] {
+			w.misses.add(lag.MissDeadline, brokerSubject(id), 1, question, Groups)
+		}
+	}
+}
+
+// paused says whether a broker is spared a question in this sweep.
+func (w *sweep) paused(id int32, question string) bool {
+	p := w.pauses[pauseKey{id, question}]
+	return p != nil && w.count < p.until
+}
+
+// pause notes that a broker did not answer a question.
+func (w *sweep) pause(key pauseKey) {
+	p := w.pauses[key]
+	if p == nil {
+		p = &pause{}
+		w.pauses[key] = p
+	}
+	p.failures++
+	p.until = w.count + 1 + min(1<<min(p.failures, 10), maxPause)
+}

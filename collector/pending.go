@@ -1,0 +1,163 @@
+package collector
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/lag"
+)
+
+// offsetsTopic keeps the commits of all groups.
+const offsetsTopic = "__consumer_offsets"
+
+// readPending asks coordinators for the commits that wait for the end of a
+// transaction. A pending commit holds the last stable offset of the partition of
+// __consumer_offsets that keeps the group, so only groups of which that
+// partition is below are asked about; of the others it is proven that they have
+// none.
+func (w *sweep) readPending(ctx context.Context) {
+	requests := make(map[int32]kmsg.Request)
+	sizes := make(map[int32]int)
+	asked := make(map[string]*lag.Group)
+	for i := range w.groups {
+		g := &w.groups[i]
+		number, ok := w.offsetsPartition(g.Name)
+		if !ok || !g.CommitsRead {
+			continue
+		}
+		g.OffsetsPartition = lag.Known(number)
+		place, ok := w.layout.place(offsetsTopic, number)
+		if !ok {
+			continue
+		}
+		switch _, _, below, known := w.partitions[place].Pinned(); {
+		case !known:
+			continue
+		case !below:
+			g.Pending = lag.Known[[]lag.TopicPartitions](nil)
+			continue
+		}
+		coordinator := int32(g.Coordinator)
+		topics, n := w.pendable(g)
+		if n == 0 || w.options.NoPendingCommits || sizes[coordinator]+n > maxPartitionsPerRequest && sizes[coordinator] > 0 {
+			continue
+		}
+		sizes[coordinator] += n
+		if requests[coordinator] == nil {
+			req := kmsg.NewPtrOffsetFetchRequest()
+			req.RequireStable = true
+			requests[coordinator] = req
+		}
+		req := requests[coordinator].(*kmsg.OffsetFetchRequest)
+		group := kmsg.NewOffsetFetchRequestGroup()
+		group.Group, group.Topics = g.Name, topics
+		req.Groups = append(req.Groups, group)
+		asked[g.Name] = g
+	}
+	w.askOptional(ctx, askPending, requests, func(_ int32, a answered) {
+		resp := a.resp.(*kmsg.OffsetFetchResponse)
+		for i := range resp.Groups {
+			if g := asked[resp.Groups[i].Group]; g != nil {
+				w.setPending(g, &resp.Groups[i])
+			}
+		}
+	})
+}
+
+// offsetsPartition returns the partition of __consumer_offsets that keeps a
+// group, as far as the sweep reads that topic (rule H1).
+func (w *sweep) offsetsPartition(group string) (int32, bool) {
+	i, ok := w.layout.index[offsetsTopic]
+	if !ok {
+		return 0, false
+	}
+	t := &w.layout.topics[i]
+	if t.end == t.first {
+		return 0, false
+	}
+	return javaHash(group) % int32(t.end-t.first), true
+}
+
+// javaHash is the absolute value of String.hashCode in Java, as Kafka takes it.
+func javaHash(text string) int32 {
+	var h int32
+	for _, unit := range utf16.Encode([]rune(text)) {
+		h = 31*h + int32(unit)
+	}
+	switch {
+	case h == math.MinInt32:
+		return 0
+	case h < 0:
+		return -h
+	default:
+		return h
+	}
+}
+
+// pendable returns the partitions for which a group may have a pending commit:
+// all of the topics on which it has a commit or an assignment. They are named
+// one by one, as the form for all topics leaves out a partition that has no
+// other commit (rule H7).
+func (w *sweep) pendable(g *lag.Group) (topics []kmsg.OffsetFetchRequestGroupTopic, partitions int) {
+	var names []string
+	for i := range g.Commits {
+		names = append(names, g.Commits[i].Topic)
+	}
+	assignment, _ := g.Assignment.Get()
+	for i := range assignment {
+		names = append(names, assignment[i].Topic)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		i, ok := w.layout.index[name]
+		if !ok {
+			continue
+		}
+		t := kmsg.NewOffsetFetchRequestGroupTopic()
+		t.Topic = name
+		for place := w.layout.topics[i].first; place < w.layout.topics[i].end; place++ {
+			t.Partitions = append(t.Partitions, w.partitions[place].Number)
+		}
+		topics, partitions = append(topics, t), partitions+len(t.Partitions)
+	}
+	return topics, partitions
+}
+
+// setPending takes over which commits of a group are pending. They are not known
+// if the coordinator refused to tell any of them.
+func (w *sweep) setPending(g *lag.Group, f *kmsg.OffsetFetchResponseGroup) {
+	if f.ErrorCode != 0 {
+		w.misses.add(missOfCode(f.ErrorCode), "group "+g.Name, 1, askPending+": "+codeText(f.ErrorCode), Groups)
+		return
+	}
+	var pending []lag.TopicPartitions
+	for i := range f.Topics {
+		name, wanted := w.layout.intern(f.Topics[i].Topic)
+		if !wanted {
+			continue
+		}
+		t := lag.TopicPartitions{Topic: name}
+		for _, p := range f.Topics[i].Partitions {
+			switch kerr.ErrorForCode(p.ErrorCode) {
+			case nil:
+			case kerr.UnstableOffsetCommit:
+				t.Partitions = append(t.Partitions, p.Partition)
+			default:
+				w.misses.add(missOfCode(p.ErrorCode), "group "+g.Name, 1, askPending+" topic="+name+": "+codeText(p.ErrorCode), Groups)
+				return
+			}
+		}
+		if len(t.Partitions) > 0 {
+			slices.Sort(t.Partitions)
+			pending = append(pending, t)
+		}
+	}
+	slices.SortFunc(pending, func(a, b lag.TopicPartitions) int { return strings.Compare(a.Topic, b.Topic) })
+	g.Pending = lag.Known(pending)
+}
