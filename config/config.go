@@ -40,6 +40,7 @@ type Config struct {
 	Collectors Collectors
 
 	Transactions Transactions
+	GroupStates  GroupStates
 	Audit        Audit
 	Alerts       Alerts
 
@@ -94,6 +95,23 @@ type Transactions struct {
 	// LookUpAfter is how long a last stable offset must have stood still before
 	// what holds it is looked up.
 	LookUpAfter time.Duration
+}
+
+// GroupStates is how it is found out what groups are doing.
+type GroupStates struct {
+	// StillAfter is for how long a commit must not have moved for the group to
+	// stand still.
+	StillAfter time.Duration
+	// ReadUncommitted matches the groups that are known to read uncommitted;
+	// nil for none.
+	ReadUncommitted *regexp.Regexp
+	// ReadableLag looks into the logs behind groups that stand still.
+	ReadableLag bool
+	// TimeIndex asks brokers when records were appended that the exporter has
+	// not seen coming.
+	TimeIndex bool
+	// PendingCommits asks for commits in transactions that have not ended.
+	PendingCommits bool
 }
 
 // Audit is the rhythm in which it is read how the cluster is set up.

@@ -30,7 +30,7 @@ var sections = []section{
 	{"audit", "The look at how the cluster is set up."},
 	{"alerts", "The thresholds of the alert rules that `lso-exporter rules` prints. They change nothing in what is read or served."},
 	{"topics", "The topics to read. The expressions match whole names and are applied before requests are made."},
-	{"groups", "The groups to read. The expressions match whole names and are applied before requests are made."},
+	{"groups", "The groups to read, and what is asked about them. The expressions match whole names; which groups are read is decided before requests are made."},
 	{"web", "How the exporter is reached."},
 	{"log", "What is written to standard error."},
 }
@@ -162,6 +162,17 @@ var settings = []setting{
 	expression("groups.exclude", "groups.exclude", "Groups not to read, although included.",
 		func(c *Config) **regexp.Regexp { return &c.Groups.Exclude }, false),
 
+	duration("groups.still_after", "groups.still-after", "How long a group's commit must not have moved, with something to read all the time, for the group to stand still. Longer than the commit intervals.",
+		func(c *Config) *time.Duration { return &c.GroupStates.StillAfter }, time.Second, 24*time.Hour),
+	expression("groups.read_uncommitted", "groups.read-uncommitted", "Groups that are known to read uncommitted: they are judged by the high watermark, and never called blocked. Of others the exporter finds it out when they commit above the last stable offset.",
+		func(c *Config) **regexp.Regexp { return &c.GroupStates.ReadUncommitted }, false),
+	boolean("groups.readable_lag", "groups.readable-lag", "Look whether there is anything to read for groups that stand still, with one Fetch a broker and sweep at most, only while there are such. Needs the right to read the topics. Without it a stopped group is called undetermined.",
+		func(c *Config) *bool { return &c.GroupStates.ReadableLag }),
+	boolean("groups.time_index", "groups.time-index", "Ask brokers when records were appended that were there before the exporter, with 4 requests a broker and sweep at most, only while that is not known. Without it a lag has no age until a group has read up to where the log ended when the exporter began.",
+		func(c *Config) *bool { return &c.GroupStates.TimeIndex }),
+	boolean("groups.pending_commits", "groups.pending-commits", "Ask for offset commits in transactions that have not ended, with one request a broker and sweep at most, only while a transaction is open on the partition of `__consumer_offsets` that keeps the group.",
+		func(c *Config) *bool { return &c.GroupStates.PendingCommits }),
+
 	addresses("web.listen_address", "web.listen-address", "Addresses to listen on, host:port each; no host means all interfaces.",
 		func(c *Config) *[]string { return &c.Web.ListenAddresses }, anyHost),
 	text("web.config_file", "web.config.file", "Web configuration file of Prometheus' exporter toolkit, for TLS and basic authentication. Without it, plain HTTP.",
@@ -187,6 +198,7 @@ func defaults() Config {
 		Sweep:        Sweep{Interval: 10 * time.Second},
 		Collectors:   Collectors{Offsets: true, Groups: true, Transactions: true, Replicas: true, Audit: true},
 		Transactions: Transactions{LookUpAfter: 10 * time.Second},
+		GroupStates:  GroupStates{StillAfter: time.Minute, ReadableLag: true, TimeIndex: true, PendingCommits: true},
 		Audit:        Audit{Interval: 10 * time.Minute},
 		Alerts: Alerts{
 			Stalled: 10 * time.Minute, Overdue: time.Minute, Completing: time.Minute, PendingCommit: 5 * time.Minute,

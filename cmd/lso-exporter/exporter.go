@@ -77,8 +77,16 @@ func collectorOptions(c config.Config) collector.Options {
 		BrokerTimeout: c.Kafka.RequestTimeout,
 		LookUpAfter:   c.Transactions.LookUpAfter,
 		AuditPeriod:   c.Audit.Interval,
+		StillAfter:    c.GroupStates.StillAfter,
 		Topics:        matcher(c.Topics),
 		Groups:        matcher(c.Groups),
+
+		NoReadableLag:    !c.GroupStates.ReadableLag,
+		NoTimeIndex:      !c.GroupStates.TimeIndex,
+		NoPendingCommits: !c.GroupStates.PendingCommits,
+	}
+	if re := c.GroupStates.ReadUncommitted; re != nil {
+		options.ReadUncommitted = re.MatchString
 	}
 	for _, each := range []struct {
 		name    collector.Collector
