@@ -199,7 +199,7 @@ func TestMetricsByName(t *testing.T) {
 	e := at(0, Options{})
 	e.Publish(aView())
 	got := scrape(t, e, "/metrics?"+url.Values{"name[]": {"kafka_partition_leader", "lso_exporter_groups"}}.Encode(), "text/plain", "").Body.String()
-	for _, want := range []string{`kafka_partition_leader{partition="0",topic="orders"} 1`, "lso_exporter_groups 3"} {
+	for _, want := range []string{`kafka_partition_leader{partition="0",topic="orders"} 1`, "lso_exporter_groups 4"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s", want)
 		}
@@ -293,26 +293,36 @@ func TestSeriesEndWithTheirObject(t *testing.T) {
 }
 
 func TestGranularity(t *testing.T) {
-	perTopic := []string{"kafka_group_topic_hwm_lag", "kafka_group_topic_lso_lag"}
+	perTopic := []string{
+		"kafka_group_read_uncommitted_evidence", "kafka_group_topic_hwm_lag", "kafka_group_topic_lso_lag",
+		"kafka_group_topic_max_hwm_lag_seconds", "kafka_group_topic_max_lso_lag_seconds", "kafka_group_topic_state",
+	}
 	perPartition := []string{
-		"kafka_group_partition_ahead_offsets", "kafka_group_partition_committed_offset", "kafka_group_partition_hwm_lag",
-		"kafka_group_partition_lost_offsets", "kafka_group_partition_lso_lag",
+		"kafka_group_partition_ahead_offsets", "kafka_group_partition_blocked_seconds", "kafka_group_partition_committed_offset",
+		"kafka_group_partition_hwm_lag", "kafka_group_partition_hwm_lag_seconds", "kafka_group_partition_lost_offsets",
+		"kafka_group_partition_lso_lag", "kafka_group_partition_lso_lag_seconds",
+		"kafka_group_partition_pending_offset_commit_seconds", "kafka_group_partition_readable_lag", "kafka_group_partition_unassigned",
+	}
+	perShare := []string{"kafka_share_group_partition_lag", "kafka_share_group_partition_start_offset"}
+	always := []string{
+		"kafka_group_info", "kafka_group_members", "kafka_group_orphan_commits", "kafka_group_state", "kafka_group_uncommitted_partitions",
 	}
 	for granularity, want := range map[Granularity][]string{
-		"":           slices.Concat(perPartition, perTopic),
-		PerPartition: slices.Concat(perPartition, perTopic),
-		PerTopic:     perTopic,
-		PerGroup:     nil,
+		"":           slices.Concat(always, perPartition, perTopic, perShare),
+		PerPartition: slices.Concat(always, perPartition, perTopic, perShare),
+		PerTopic:     slices.Concat(always, perTopic),
+		PerGroup:     always,
 	} {
 		e := at(0, Options{Granularity: granularity})
 		e.Publish(aView())
 		var got []string
 		for _, f := range familiesOf(t, text(t, e)) {
-			if name := f.GetName(); strings.HasPrefix(name, "kafka_group_topic_") || strings.HasPrefix(name, "kafka_group_partition_") {
+			if name := f.GetName(); strings.HasPrefix(name, "kafka_group_") || strings.HasPrefix(name, "kafka_share_group_") {
 				got = append(got, name)
 			}
 		}
 		slices.Sort(got)
+		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			t.Errorf("granularity %q shows %v, want %v", granularity, got, want)
 		}

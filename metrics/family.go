@@ -36,7 +36,7 @@ const (
 
 // sources holds the metrics of a view, by name.
 var sources = func() []source {
-	all := slices.Concat(clusterSources, auditSources, partitionSources, blockerSources, groupSources)
+	all := slices.Concat(clusterSources, auditSources, partitionSources, groupProgressSources, blockerSources, groupSources)
 	slices.SortFunc(all, func(a, b source) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }()
@@ -142,6 +142,8 @@ type objects struct {
 	groups          []labelled[*lag.GroupView]
 	groupTopics     []labelled[*lag.GroupTopicView]
 	groupPartitions []labelled[*lag.GroupPartitionView]
+	pending         []labelled[*lag.PendingCommit]
+	shares          []labelled[*lag.ShareView]
 
 	// altered counts, per label, the values that could not be shown as they are.
 	altered map[string]int
@@ -208,9 +210,22 @@ func objectsOf(view *lag.View, cluster string) *objects {
 				o.groupPartitions = append(o.groupPartitions, labelled[*lag.GroupPartitionView]{p, o.labels(group, partition(p.Partition), topic(t.Topic))})
 			}
 		}
+		for j := range g.Pending {
+			p := &g.Pending[j]
+			ascending("pending commits of group "+g.Name, g.Pending, j, func(p lag.PendingCommit) string { return place(p.Topic, p.Partition) })
+			o.pending = append(o.pending, labelled[*lag.PendingCommit]{p, o.labels(group, partition(p.Partition), topic(p.Topic))})
+		}
+		for j := range g.Shares {
+			p := &g.Shares[j]
+			ascending("shares of group "+g.Name, g.Shares, j, func(p lag.ShareView) string { return place(p.Topic, p.Partition) })
+			o.shares = append(o.shares, labelled[*lag.ShareView]{p, o.labels(group, partition(p.Partition), topic(p.Topic))})
+		}
 	}
 	return o
 }
+
+// place is a key by which partitions of several topics are in order.
+func place(topic string, partition int32) string { return fmt.Sprintf("%s\x00%010d", topic, partition) }
 
 // ascending panics unless the key of list[i] is above that of list[i-1]: a
 // thing that stands twice would make a series that stands twice, and Prometheus

@@ -19,9 +19,9 @@ func ofGroup(m Metric, samples func(*lag.GroupView, emit), extra ...string) sour
 }
 
 // ofGroupTopic declares a metric of each group and topic.
-func ofGroupTopic(m Metric, samples func(*lag.GroupTopicView, emit)) source {
+func ofGroupTopic(m Metric, samples func(*lag.GroupTopicView, emit), extra ...string) source {
 	m.Collector = "groups"
-	s := declare(m, groupTopicLabels, nil, func(o *objects) []labelled[*lag.GroupTopicView] { return o.groupTopics }, samples)
+	s := declare(m, groupTopicLabels, extra, func(o *objects) []labelled[*lag.GroupTopicView] { return o.groupTopics }, samples)
 	s.level = perTopic
 	return s
 }

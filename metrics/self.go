@@ -59,6 +59,8 @@ var (
 		Meaning: "Series that were left out of pages because there were more than the metric may have, once for each sweep.",
 		Labels:  []string{"metric"},
 	}
+	clockSkew = own("lso_exporter_clock_skew_total", Counter, "answers",
+		"Answers of brokers that dated a record more than a second later than it was seen: the clock of its producer, or of the broker, is ahead of the exporter's. The age is then told as of when it was seen, never below 0.")
 	alteredLabelValues = own("lso_exporter_altered_label_values", Gauge, "values",
 		"Names on this page that could not be shown as they are, by label: they are longer than 1,024 characters or not valid UTF-8.", "label")
 	buildInfo = ofProcess(own("lso_exporter_build_info", Gauge, "",
@@ -71,7 +73,7 @@ var (
 var selfMetrics = []Metric{
 	sweepDuration, sweeps, lastSweepTimestamp, lastSweepSuccess, readGap,
 	collectorSuccess, collectorDuration, requests, auditRequests, requestDuration,
-	partitions, groups, errorsTotal, seriesCut, alteredLabelValues, buildInfo, configInfo,
+	partitions, groups, errorsTotal, clockSkew, seriesCut, alteredLabelValues, buildInfo, configInfo,
 }
 
 // missKinds are the kinds of errors, so that each has a sample from the start.
@@ -112,6 +114,7 @@ type Self struct {
 	auditRequests     *prometheus.CounterVec
 	requestDuration   *prometheus.HistogramVec
 	errors            *prometheus.CounterVec
+	clockSkew         *prometheus.CounterVec
 	seriesCut         *prometheus.CounterVec
 }
 
@@ -129,6 +132,7 @@ func newSelf(o Options) *Self {
 		auditRequests:     counterVec(o, auditRequests),
 		requestDuration:   histogramVec(o, requestDuration),
 		errors:            counterVec(o, errorsTotal),
+		clockSkew:         counterVec(o, clockSkew),
 		seriesCut:         counterVec(o, seriesCut),
 	}
 	build, config := gaugeVec(o, buildInfo), gaugeVec(o, configInfo)
@@ -136,6 +140,7 @@ func newSelf(o Options) *Self {
 	config.WithLabelValues(o.Fingerprint, string(o.Granularity)).Set(1)
 	s.sweepDuration.WithLabelValues()
 	s.readGap.WithLabelValues()
+	s.clockSkew.WithLabelValues()
 	s.auditRequests.WithLabelValues()
 	for _, result := range SweepResults {
 		s.sweeps.WithLabelValues(result)
@@ -145,7 +150,7 @@ func newSelf(o Options) *Self {
 		s.errors.WithLabelValues(string(kind))
 	}
 	s.registry.MustRegister(s.sweepDuration, s.sweeps, s.readGap, s.collectorSuccess, s.collectorDuration,
-		s.requests, s.auditRequests, s.requestDuration, s.errors, s.seriesCut, build, config)
+		s.requests, s.auditRequests, s.requestDuration, s.errors, s.clockSkew, s.seriesCut, build, config)
 	return s
 }
 
@@ -220,3 +225,6 @@ func (s *Self) Sweep(result string, took time.Duration) {
 func (s *Self) Errors(kind lag.MissKind, n int) {
 	s.errors.WithLabelValues(string(kind)).Add(float64(n))
 }
+
+// Skew counts n answers that dated a record later than it was seen.
+func (s *Self) Skew(n int) { s.clockSkew.WithLabelValues().Add(float64(n)) }

@@ -12,6 +12,10 @@ var sweepEnd = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 func offset(n lag.Offset) lag.Optional[lag.Offset] { return lag.Known(n) }
 func count(n lag.Count) lag.Optional[lag.Count]    { return lag.Known(n) }
 
+func duration(seconds float64) lag.Optional[time.Duration] {
+	return lag.Known(time.Duration(seconds * float64(time.Second)))
+}
+
 // aView holds one thing of each kind: a healthy partition, one that is behind
 // an open transaction and not fully replicated, one without a leader, groups
 // with and without lag, and groups of which little is known.
@@ -57,25 +61,43 @@ func aView() *lag.View {
 				Name: "billing", Type: lag.Classic, ProtocolType: "consumer", Coordinator: 2, State: "Stable", Members: lag.Known(3),
 				Uncommitted: count(1), Orphans: count(0),
 				Topics: []lag.GroupTopicView{{
-					Topic: "orders",
+					Topic: "orders", State: lag.StateBlocked,
 					Partitions: []lag.GroupPartitionView{
-						{Partition: 0, Committed: offset(100), LSOLag: count(0), HWMLag: count(150), Lost: count(0), Ahead: count(0)},
-						{Partition: 1, Committed: offset(20)},
+						{
+							Partition: 0, Committed: offset(100), LSOLag: count(0), HWMLag: count(150), Lost: count(0), Ahead: count(0),
+							HWMLagFor: duration(65), State: lag.StateBlocked, BlockedFor: duration(0),
+						},
+						{Partition: 1, Committed: offset(20), Unassigned: true},
 					},
 				}},
+				Pending: []lag.PendingCommit{{Topic: "orders", Partition: 0, For: 0}, {Topic: "orders", Partition: 1, For: 20 * time.Second}},
 			},
 			{
 				Name: "late", Type: lag.ConsumerGroup, Coordinator: 1, State: "Empty", Members: lag.Known(0),
 				Uncommitted: count(0), Orphans: count(4),
 				Topics: []lag.GroupTopicView{{
 					Topic: "orders", LSOLag: count(105), HWMLag: count(255),
+					LSOLagFor: duration(1800.5), HWMLagFor: duration(1800.5), State: lag.StateAhead, ReadUncommitted: true,
 					Partitions: []lag.GroupPartitionView{
-						{Partition: 0, Committed: offset(5), LSOLag: count(90), HWMLag: count(240), Lost: count(5), Ahead: count(0)},
-						{Partition: 2, Committed: offset(23), LSOLag: count(0), HWMLag: count(0), Lost: count(0), Ahead: count(3)},
+						{
+							Partition: 0, Committed: offset(5), LSOLag: count(90), HWMLag: count(240), Lost: count(5), Ahead: count(0),
+							LSOLagFor: duration(1800.5), HWMLagFor: duration(1800.5), Readable: count(0), State: lag.StateLost,
+						},
+						{
+							Partition: 2, Committed: offset(23), LSOLag: count(0), HWMLag: count(0), Lost: count(0), Ahead: count(3),
+							LSOLagFor: duration(0), HWMLagFor: duration(0), State: lag.StateAhead,
+						},
 					},
 				}},
 			},
 			{Name: "refused", Coordinator: lag.NoBroker},
+			{
+				Name: "workers", Type: lag.ShareGroup, ProtocolType: "share", Coordinator: 1, State: "Stable", Members: lag.Known(2),
+				Shares: []lag.ShareView{
+					{Topic: "orders", SharePartition: lag.SharePartition{Partition: 0, Start: offset(5), Lag: count(6)}},
+					{Topic: "orders", SharePartition: lag.SharePartition{Partition: 2}},
+				},
+			},
 		},
 		Audit: &lag.Audit{Checks: []lag.Check{
 			{Name: lag.TransactionStateReplication, Result: lag.Good, Value: "3"},

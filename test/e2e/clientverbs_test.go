@@ -76,47 +76,13 @@ func (s *stage) coordinator(ctx context.Context, group string) (int32, error) {
 }
 
 func (s *stage) join(ctx context.Context, p *scenario.Play, words []string) (string, error) {
-	group := p.Name(words[0])
-	broker, err := s.coordinator(ctx, group)
-	if err != nil {
-		return "", err
-	}
 	meta := kmsg.NewConsumerMemberMetadata()
 	meta.Topics = []string{p.Name(words[1])}
-	protocol := kmsg.NewJoinGroupRequestProtocol()
-	protocol.Name, protocol.Metadata = "range", meta.AppendTo(nil)
-	join := kmsg.NewPtrJoinGroupRequest()
-	join.Version, join.Group, join.ProtocolType = 5, group, "consumer"
-	join.SessionTimeoutMillis, join.RebalanceTimeoutMillis = 30_000, 30_000
-	join.Protocols = append(join.Protocols, protocol)
-	var joined *kmsg.JoinGroupResponse
-	for {
-		if joined, err = ask[*kmsg.JoinGroupResponse](ctx, s, broker, join); err != nil {
-			return "", err
-		}
-		if joined.ErrorCode != kerr.MemberIDRequired.Code {
-			break
-		}
-		join.MemberID = joined.MemberID
-	}
-	if joined.ErrorCode != 0 {
-		return outcome(joined.ErrorCode), nil
-	}
 	assignment := kmsg.NewConsumerMemberAssignment()
 	topic := kmsg.NewConsumerMemberAssignmentTopic()
 	topic.Topic, topic.Partitions = meta.Topics[0], []int32{0}
 	assignment.Topics = append(assignment.Topics, topic)
-	sync := kmsg.NewPtrSyncGroupRequest()
-	sync.Version, sync.Group, sync.Generation, sync.MemberID = 3, group, joined.Generation, joined.MemberID
-	own := kmsg.NewSyncGroupRequestGroupAssignment()
-	own.MemberID, own.MemberAssignment = joined.MemberID, assignment.AppendTo(nil)
-	sync.GroupAssignment = append(sync.GroupAssignment, own)
-	synced, err := ask[*kmsg.SyncGroupResponse](ctx, s, broker, sync)
-	if err != nil {
-		return "", err
-	}
-	s.members[group] = joined.MemberID
-	return outcome(synced.ErrorCode), nil
+	return s.joinClassic(ctx, p.Name(words[0]), "consumer", "range", meta.AppendTo(nil), assignment.AppendTo(nil))
 }
 
 func (s *stage) leave(ctx context.Context, p *scenario.Play, words []string) (string, error) {
@@ -125,10 +91,17 @@ func (s *stage) leave(ctx context.Context, p *scenario.Play, words []string) (st
 	if err != nil {
 		return "", err
 	}
+	if modern := s.members[group].modern; modern != nil {
+		resp, err := ask[kmsg.Response](ctx, s, broker, modern(-1))
+		if err != nil {
+			return "", err
+		}
+		return outcome(errorOf(resp)), nil
+	}
 	req := kmsg.NewPtrLeaveGroupRequest()
 	req.Version, req.Group = 3, group
 	m := kmsg.NewLeaveGroupRequestMember()
-	m.MemberID = s.members[group]
+	m.MemberID = s.members[group].id
 	req.Members = append(req.Members, m)
 	resp, err := ask[*kmsg.LeaveGroupResponse](ctx, s, broker, req)
 	if err != nil {

@@ -86,7 +86,7 @@ func TestOnSimulator(t *testing.T) {
 				s := newStage()
 				s.cluster, s.witness, s.sim = w, w.witness, w.sim
 				s.restart = func() *exporter {
-					e, _ := w.exporter(collector.Options{LookUpAfter: lookUpAfter}, metrics.Options{})
+					e, _ := w.exporter(s.options, metrics.Options{})
 					return e
 				}
 				s.exporter = s.restart()
@@ -133,7 +133,7 @@ func TestOnKafka(t *testing.T) {
 			s := newStage()
 			s.cluster, s.witness = watched.Watch(network), watched
 			s.restart = func() *exporter {
-				e := newExporter(t, t.Name(), client, network.Now, collector.Options{LookUpAfter: lookUpAfter}, metrics.Options{})
+				e := newExporter(t, t.Name(), client, network.Now, s.options, metrics.Options{})
 				t.Cleanup(func() { e.judge(watched.Acts()) })
 				return e
 			}

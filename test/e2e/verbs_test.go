@@ -15,6 +15,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/lso-exporter/lso-exporter/collector"
 	"github.com/lso-exporter/lso-exporter/lag"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
@@ -31,13 +32,16 @@ type stage struct {
 	sim      *simbroker.Cluster // nil on a real Kafka
 	page     page
 	faults   map[string]func() // what removes them
-	members  map[string]string // the only member of each group
-	partial  *lag.View         // of the last sweep that missed something
+	members  map[string]member // the only member of each group
+	options  collector.Options // of the next exporter
+	sessions map[string]*shareSession
+	topicIDs map[string][16]byte
+	partial  *lag.View // of the last sweep that missed something
 }
 
 // newStage returns a stage without a cluster, on which texts can be parsed.
 func newStage() *stage {
-	return &stage{faults: map[string]func(){}, members: map[string]string{}}
+	return &stage{faults: map[string]func(){}, members: map[string]member{}, options: defaultOptions(), sessions: map[string]*shareSession{}, topicIDs: map[string][16]byte{}}
 }
 
 // verbs are the commands about the exporter, and those for which package
@@ -55,7 +59,15 @@ func newStage() *stage {
 //	blocker PARTITION            the transaction that is shown to hold the partition: verdict, reason unless
 //	                             none, transactional id, producer, coordinator, source of its age; or "none"
 //	ready                        what /readyz says
-//	join GROUP TOPIC             a member joins a classic group and is its leader; leave GROUP ends it
+//	exporter OPTION=VALUE…       ends the exporter and starts another one: period, still-after, look-up-after,
+//	                             read-uncommitted=GROUP, without=readable-lag|time-index|pending-commits
+//	join GROUP TOPIC             a member joins a classic group and is assigned partition 0; leave GROUP ends it
+//	joinConsumer GROUP TOPIC     a member joins a group of the consumer protocol; leave ends it
+//	joinShare GROUP TOPIC        a member joins a share group; acquire GROUP PARTITION prints the offsets that
+//	                             it gets, acknowledge GROUP PARTITION FIRST-LAST accepts them
+//	joinStreams GROUP TOPIC      a member joins a streams group whose one subtopology reads the topic
+//	joinConnect GROUP            a worker joins a group of Connect's protocol
+//	commit GROUP PARTITION OFFSET  the member commits
 //	CreateTopic, DeleteTopic, DeleteGroup, OffsetDelete
 //	                             as the requests of these names
 //	lossy PARTITION              tells the oracle that records of the partition are about to be lost
@@ -85,7 +97,7 @@ func (s *stage) verbs() []scenario.Verb {
 		{Name: "ready", Usage: "ready", Parse: plain(s.ready)},
 		{Name: "show", Usage: "show METRIC [of…] [label=value…] [with=label,…] [round=N] [sum] [left]", Parse: s.show},
 	}
-	return slices.Concat(verbs, s.clientVerbs(), s.blockerVerbs())
+	return slices.Concat(verbs, s.clientVerbs(), s.blockerVerbs(), s.groupVerbs())
 }
 
 func (s *stage) sweep() string {

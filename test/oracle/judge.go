@@ -30,6 +30,7 @@ type life struct {
 	last     *verdict
 	counters map[string]float64
 	seen     map[ref]*sight
+	begun    moment // when its first sweep began
 }
 
 // sight is the last look at one partition.
@@ -56,6 +57,9 @@ func (j *Judge) Judge(sc Scrape) []Violation {
 	if l == nil {
 		l = &life{counters: map[string]float64{}, seen: map[ref]*sight{}}
 		j.lives[sc.Exporter] = l
+	}
+	if l.begun == 0 && !sc.Start.IsZero() {
+		l.begun = momentOf(sc.Start)
 	}
 	v := &verdict{judge: j, life: l, scrape: sc, s: momentOf(sc.Start), e: momentOf(sc.End)}
 	page, err := parse(sc.Text)
@@ -180,6 +184,19 @@ var rules = map[string]func(*verdict, sample){
 	members:     (*verdict).members,
 	uncommitted: (*verdict).uncommitted,
 	orphans:     (*verdict).orphans,
+
+	topicState:    (*verdict).topicState,
+	hwmAge:        (*verdict).hwmAge,
+	lsoAge:        (*verdict).lsoAge,
+	topicHWMAge:   (*verdict).topicHWMAge,
+	topicLSOAge:   (*verdict).topicLSOAge,
+	readable:      (*verdict).readable,
+	blockedFor:    (*verdict).blockedFor,
+	unassigned:    (*verdict).unassigned,
+	pendingCommit: (*verdict).pending,
+	evidence:      (*verdict).evidence,
+	shareStart:    (*verdict).share,
+	shareLag:      (*verdict).share,
 
 	"kafka_broker_info":  (*verdict).brokerInfo,
 	"kafka_cluster_info": (*verdict).one1,

@@ -334,7 +334,11 @@ func (v *verdict) missingGroups() {
 		if _, must := g.exists(v.s, v.e); !must || v.hidden("", name) || v.truth().groupExcused(g, v.s, v.e) {
 			continue
 		}
-		for _, metric := range []string{groupInfo, groupState, members, uncommitted, orphans} {
+		required := []string{groupInfo, groupState, members, uncommitted, orphans}
+		if v.page.byName[groupInfo][ref{group: name}].labels["type"] == "share" {
+			required = required[:3] // it has no commits
+		}
+		for _, metric := range required {
 			v.require(metric, ref{group: name}, rule)
 		}
 		for _, topic := range sortedKeys(v.truth().topics) {
@@ -366,6 +370,7 @@ func (v *verdict) missingCommits(group, topic, rule string) {
 	if whole {
 		v.require(topicHWMLag, ref{group: group, topic: topic}, rule)
 		v.require(topicLSOLag, ref{group: group, topic: topic}, rule)
+		v.requireState(group, topic, rule)
 	}
 }
 

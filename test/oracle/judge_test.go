@@ -210,6 +210,7 @@ kafka_group_partition_lso_lag{group="g",topic="t",partition="0"} 6
 kafka_group_partition_lso_lag{group="g",topic="t",partition="1"} 0
 kafka_group_topic_hwm_lag{group="g",topic="t"} 6
 kafka_group_topic_lso_lag{group="g",topic="t"} 6
+kafka_group_topic_state{group="g",topic="t",state="undetermined"} 1
 kafka_group_info{group="g"} 1
 kafka_group_state{group="g",state="Empty"} 1
 kafka_group_members{group="g"} 0

@@ -446,6 +446,11 @@ func (r *reader) render(now map[int]*reading) string {
 			gt := fmt.Sprintf("group=%q,topic=%q", g, l.topic)
 			out(topicHWMLag, gt, max(0, x.high-max(c, x.start)))
 			out(topicLSOLag, gt, max(0, x.lso-max(c, x.start)))
+			state := "caught_up"
+			if x.lso > max(c, x.start) {
+				state = "consuming"
+			}
+			out(topicState, fmt.Sprintf("%s,state=%q", gt, state), 1)
 		}
 	}
 	for _, g := range []string{"a", "b"} {

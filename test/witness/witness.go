@@ -138,6 +138,12 @@ func (w *Witness) Exchange(sent, answered time.Time, req kmsg.Request, resp kmsg
 		x.joinGroup(req, as[*kmsg.JoinGroupResponse](resp))
 	case *kmsg.LeaveGroupRequest:
 		x.leaveGroup(req, as[*kmsg.LeaveGroupResponse](resp))
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		x.consumerHeartbeat(req, as[*kmsg.ConsumerGroupHeartbeatResponse](resp))
+	case *kmsg.ShareGroupHeartbeatRequest:
+		x.shareHeartbeat(req, as[*kmsg.ShareGroupHeartbeatResponse](resp))
+	case *kmsg.StreamsGroupHeartbeatRequest:
+		x.streamsHeartbeat(req, as[*kmsg.StreamsGroupHeartbeatResponse](resp))
 	}
 }
 
