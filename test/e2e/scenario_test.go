@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +80,9 @@ func play(t *testing.T, folder, name, text string, s *stage, opts scenario.Optio
 // time.
 func TestOnSimulator(t *testing.T) {
 	for _, folder := range []string{"both", "simulated"} {
-		for name, text := range texts(t, folder) {
+		all := texts(t, folder)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			text := all[name]
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				properties := given(t, name, text)
@@ -123,7 +127,9 @@ func TestOnKafka(t *testing.T) {
 	late := timing
 	late.HeartbeatInterval = 2 * time.Second
 	watched := witness.New(network.Brokers(), late, network.Now())
-	for name, text := range texts(t, "both") {
+	all := texts(t, "both")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		text := all[name]
 		t.Run(name, func(t *testing.T) {
 			client, err := collector.NewKafka(kgo.SeedBrokers(cluster.Bootstrap()...))
 			if err != nil {

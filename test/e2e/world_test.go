@@ -20,7 +20,7 @@ import (
 
 // timing is what the properties of the litmus tests, with which all clusters
 // here run, mean for the oracle.
-var timing = oracle.Timing{SessionTimeout: 4 * time.Second, HeartbeatInterval: 500 * time.Millisecond}
+var timing = oracle.Timing{SessionTimeout: 4 * time.Second, HeartbeatInterval: 500 * time.Millisecond, FixedCoordinators: true}
 
 // epoch is when simulated time begins.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -53,7 +53,9 @@ func newWorld(t testing.TB, brokers int, properties map[string]string) *world {
 	for _, id := range sim.Brokers() {
 		ids = append(ids, int32(id))
 	}
-	w := &world{t: t, sim: sim, witness: witness.New(ids, timing, sim.Now()), properties: all}
+	facts := timing
+	facts.FixedCoordinators = all["offsets.topic.replication.factor"] == "1"
+	w := &world{t: t, sim: sim, witness: witness.New(ids, facts, sim.Now()), properties: all}
 	w.Cluster = w.witness.Watch(simulated{sim})
 	return w
 }

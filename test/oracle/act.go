@@ -135,6 +135,9 @@ type Timing struct {
 	ReplicaLagTimeMax time.Duration `json:"replica_lag_time_max,omitempty"`
 	// ReplicationDelay bounds how long an undisturbed follower is behind: 1 s.
 	ReplicationDelay time.Duration `json:"replication_delay,omitempty"`
+	// FixedCoordinators: the groups' internal topic has one replica, so that a
+	// group's coordinator stays where it is, and is away when its broker is.
+	FixedCoordinators bool `json:"fixed_coordinators,omitempty"`
 	// Settle bounds how long it takes until a topic, a group, a deletion, a new
 	// leader or a broker's return shows everywhere: 3 s.
 	Settle time.Duration `json:"settle,omitempty"`

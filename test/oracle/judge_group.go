@@ -326,12 +326,26 @@ func (v *verdict) one1(s sample) {
 	}
 }
 
+// kept says whether something keeps the group in being at every moment of
+// [s, e]: a member, or a commit. One without either may be removed at any time.
+func (t *Truth) kept(g *group, s, e moment) bool {
+	if least, _ := g.count(s, e); least > 0 {
+		return true
+	}
+	for key, log := range t.commits {
+		if _, none := log.values(s, e); key.group == g.name && !none {
+			return true
+		}
+	}
+	return false
+}
+
 // missingGroups judges the groups and commits that must be there.
 func (v *verdict) missingGroups() {
 	const rule = "a group that can be read lacks a sample"
 	for _, name := range sortedKeys(v.truth().groups) {
 		g := v.truth().groups[name]
-		if _, must := g.exists(v.s, v.e); !must || v.hidden("", name) || v.truth().groupExcused(g, v.s, v.e) {
+		if _, must := g.exists(v.s, v.e); !must || !v.truth().kept(g, v.s, v.e) || v.hidden("", name) || v.truth().groupExcused(g, v.s, v.e) {
 			continue
 		}
 		required := []string{groupInfo, groupState, members, uncommitted, orphans}

@@ -389,6 +389,34 @@ func TestRestingCluster(t *testing.T) {
 	}
 }
 
+// TestFixedCoordinators: where coordinators do not move, an outage of the group's
+// own costs the group's samples for as long as it lasts, and no other does.
+func TestFixedCoordinators(t *testing.T) {
+	var kept []string
+	for line := range strings.Lines(restingPage) {
+		if !strings.Contains(line, "kafka_group_") {
+			kept = append(kept, line)
+		}
+	}
+	page := strings.Join(kept, "")
+	for _, tt := range []struct {
+		fixed       bool
+		coordinator int32
+		want        bool // the group must be there
+	}{{true, 2, false}, {true, 1, true}, {false, 2, true}} {
+		acts := resting(did(Coordinator, -60, Act{Group: "g", Broker: tt.coordinator}), did(KillBroker, -50, Act{Broker: 2}),
+			did(Leader, -30, Act{Topic: "t", Partition: 1, Broker: 1}), did(Coordinator, -30, Act{Group: "g", Broker: 1}))
+		acts[0].Timing.FixedCoordinators = tt.fixed
+		missing := false
+		for _, v := range judgeAt(t, acts, page) {
+			missing = missing || v.Rule == "a group that can be read lacks a sample"
+		}
+		if missing != tt.want {
+			t.Errorf("fixed %v, coordinator %d: missed %v, want %v", tt.fixed, tt.coordinator, missing, tt.want)
+		}
+	}
+}
+
 // TestBlockers: a blocker is a transaction of the record that holds the last
 // stable offset, no younger than the stall.
 func TestBlockers(t *testing.T) {

@@ -231,6 +231,9 @@ func (l *learner) finish() error {
 	}
 	for _, g := range l.groups {
 		g.seats = l.fleet.seats(l.fleet.brokers, l.fleet.brokers, always, g.sights)
+		if l.fleet.timing.FixedCoordinators && len(g.sights) > 0 {
+			g.seats = []seat{{always, []int32{g.sights[0].Broker}}}
+		}
 	}
 	for _, lives := range l.topics {
 		for _, t := range lives {
@@ -347,7 +350,8 @@ func (t *Truth) leaderExcused(p *partition, s, e moment) bool {
 
 // groupExcused says the same of a group's commits and members.
 func (t *Truth) groupExcused(g *group, s, e moment) bool {
-	return t.fleet.excused(holders(g.seats, s, e), func(int32, outage) bool { return len(t.fleet.brokers) > 1 }, s, e)
+	moves := len(t.fleet.brokers) > 1 && !t.fleet.timing.FixedCoordinators
+	return t.fleet.excused(holders(g.seats, s, e), func(int32, outage) bool { return moves }, s, e)
 }
 
 // Below bounds how long between two moments the last stable offset of a

@@ -110,3 +110,18 @@ func (x exchange) leaveGroup(req *kmsg.LeaveGroupRequest, resp *kmsg.LeaveGroupR
 		x.record(oracle.Act{Kind: oracle.LeaveGroup, Group: req.Group, Member: m.MemberID})
 	}
 }
+
+func (x exchange) findCoordinator(req *kmsg.FindCoordinatorRequest, resp *kmsg.FindCoordinatorResponse) {
+	const ofGroup = 0
+	if resp == nil || req.CoordinatorType != ofGroup {
+		return
+	}
+	if req.Version < 4 && resp.ErrorCode == 0 {
+		x.record(oracle.Act{Kind: oracle.Coordinator, Group: req.CoordinatorKey, Broker: resp.NodeID})
+	}
+	for _, c := range resp.Coordinators {
+		if c.ErrorCode == 0 {
+			x.record(oracle.Act{Kind: oracle.Coordinator, Group: c.Key, Broker: c.NodeID})
+		}
+	}
+}

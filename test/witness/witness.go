@@ -130,6 +130,8 @@ func (w *Witness) Exchange(sent, answered time.Time, req kmsg.Request, resp kmsg
 		x.txnOffsetCommit(req, as[*kmsg.TxnOffsetCommitResponse](resp))
 	case *kmsg.OffsetCommitRequest:
 		x.offsetCommit(req, as[*kmsg.OffsetCommitResponse](resp))
+	case *kmsg.FindCoordinatorRequest:
+		x.findCoordinator(req, as[*kmsg.FindCoordinatorResponse](resp))
 	case *kmsg.OffsetDeleteRequest:
 		x.offsetDelete(req, as[*kmsg.OffsetDeleteResponse](resp))
 	case *kmsg.DeleteGroupsRequest:

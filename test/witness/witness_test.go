@@ -87,7 +87,7 @@ func TestClientUnderWatch(t *testing.T) {
 	want := []string{
 		"cluster  0 0 false", "create_topic t 0 0 false", "begin_transaction 1m0s",
 		"append t 0 2 false", "end_transaction  0 0 true", "append t 3 2 false", "end_transaction  0 0 false",
-		"commit_offset tg 5 0 false", "delete_records t 5 0 false", "delete_group g 0 0 false", "delete_topic t 0 0 false",
+		"coordinator g 0 0 false", "commit_offset tg 5 0 false", "delete_records t 5 0 false", "delete_group g 0 0 false", "delete_topic t 0 0 false",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("recorded\n%q, want\n%q", got, want)
