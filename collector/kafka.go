@@ -145,15 +145,15 @@ func (k *Kafka) Request(ctx context.Context, broker int32, req kmsg.Request) (km
 		k.mu.Unlock()
 		switch {
 		case b == nil:
-			return nil, fmt.Errorf("%s to broker %d: no Metadata answer has listed it", kmsg.NameForKey(req.Key()), broker)
+			return nil, fmt.Errorf("%s to %s: no Metadata answer has listed it", kmsg.NameForKey(req.Key()), brokerSubject(broker))
 		case b.err != nil:
-			return nil, fmt.Errorf("%s to broker %d at %s: %w", kmsg.NameForKey(req.Key()), broker, b.address, b.err)
+			return nil, fmt.Errorf("%s to %s at %s: %w", kmsg.NameForKey(req.Key()), brokerSubject(broker), b.address, b.err)
 		}
 		client, id = b.of(req), math.MinInt32
 	}
 	resp, err := client.Broker(int(id)).Request(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("%s to broker %d: %w", kmsg.NameForKey(req.Key()), broker, wrapMissing(err))
+		return nil, fmt.Errorf("%s to %s: %w", kmsg.NameForKey(req.Key()), brokerSubject(broker), wrapMissing(err))
 	}
 	if metadata, ok := resp.(*kmsg.MetadataResponse); ok {
 		k.learn(metadata.Brokers)

@@ -32,6 +32,7 @@ package collector
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -279,7 +280,7 @@ func (w *sweep) askMetadata(ctx context.Context, order []int32) (*kmsg.MetadataR
 			continue
 		}
 		if ctx.Err() != nil {
-			return nil, errOver
+			return nil, fmt.Errorf("%w before a broker had answered", errOver)
 		}
 		err = l.err
 		w.markDown(l)
