@@ -41,6 +41,10 @@ var boundaries = []boundary{
 		why: "a renderer of views knows nothing of how they were read; pages of other renderers are handed to it",
 	},
 	{
+		rooms: []string{"diagnose"}, own: []string{"lag"}, testsToo: true,
+		why: "a renderer of views knows nothing of how they were read",
+	},
+	{
 		rooms: []string{"config"}, others: []string{"gopkg.in/yaml.v3", "github.com/alecthomas/kingpin/v2", "github.com/prometheus/exporter-toolkit"},
 		why: "configuration is plain values, so that every room can be used without a file or flags",
 	},
@@ -130,7 +134,7 @@ func TestBoundariesAreOfRealRooms(t *testing.T) {
 // it would be wrong on both sides at once. What runs at a user's site has the
 // simulator only in the commands that show it.
 func TestSimulatorSharesNoCode(t *testing.T) {
-	exporter := []string{"lag", "collector", "metrics", "config", "web"}
+	exporter := []string{"lag", "collector", "metrics", "diagnose", "config", "web"}
 	for _, s := range tree(t) {
 		inSimulator := within(s.room(), "simbroker")
 		if !inSimulator && !slices.Contains(exporter, s.room()) || s.test && !inSimulator {

@@ -1,0 +1,91 @@
+package diagnose
+
+import (
+	"fmt"
+
+	"github.com/lso-exporter/lso-exporter/lag"
+)
+
+// explainUnknown says why it could not be told what holds partitions back, and
+// what to do about that.
+func (r *reporter) explainUnknown(t *Transaction) {
+	e, ok := unknownReasons[t.Reason]
+	if !ok {
+		panic(fmt.Sprintf("diagnose: no sentence for the reason %q of an unknown verdict", t.Reason))
+	}
+	t.meaning("%s", e.meaning)
+	if e.remedy != "" {
+		t.remedy("%s", e.remedy)
+	}
+	if !t.HeldBack {
+		t.meaning("It may be no more than the moment that every transaction takes.")
+	}
+}
+
+// explanation is what a reason means and what to do.
+type explanation struct{ meaning, remedy string }
+
+// unknownReasons has a sentence for every reason.
+var unknownReasons = map[lag.Reason]explanation{
+	lag.ReasonNone: {"What holds it could not be told.", ""},
+	lag.ReasonNotYetConfirmed: {
+		"Everything says that nobody will end it, for the first time: the proof needs a second look.",
+		"Look again, for longer.",
+	},
+	lag.ReasonStaleAnswer: {
+		"The producers that the leader described are not those of its offsets.",
+		"Look again. If it stays, report it.",
+	},
+	lag.ReasonAmbiguous: {
+		"Several transactions wait for their end markers here.",
+		"Look again.",
+	},
+	lag.ReasonUnexpectedState: {
+		"The coordinator is just fencing an old producer, or forgetting the id.",
+		"Look again. If it stays, read the coordinator's log.",
+	},
+	lag.ReasonNoReadOnTopic: {
+		"Which producer holds it is hidden from this principal: DescribeProducers needs READ on the topic, though it reads no records.",
+		"Grant it (see the rights that were missed), and look again.",
+	},
+	lag.ReasonNoDescribeOnTransactionalID: {
+		"Which transactional id holds it may be hidden from this principal: Kafka leaves out ids that it may not DESCRIBE, without an error. So nobody can tell a transaction that nobody owns from one that is hidden.",
+		"Grant it (see the rights that were missed), and look again.",
+	},
+	lag.ReasonNoTransactionState: {
+		"The cluster does not show " + stateTopic + " to this principal, so that nobody can tell whether all coordinators were asked.",
+		"Grant it (see the rights that were missed), and look again.",
+	},
+	lag.ReasonLeaderChanged: {
+		"The partition's leader changed while it was looked up.",
+		"Look again.",
+	},
+	lag.ReasonLeaderUnreachable: {
+		"The partition's leader did not answer the look-up.",
+		"Look at that broker, and look again.",
+	},
+	lag.ReasonCoordinatorLoading: {
+		"A transaction coordinator still loads its part of " + stateTopic + ", after a failover or a restart.",
+		"It passes; look again.",
+	},
+	lag.ReasonCoordinatorUnreachable: {
+		"A transaction coordinator did not answer.",
+		"Look at the brokers that did not answer, and look again.",
+	},
+	lag.ReasonCoordinatorUnavailable: {
+		"A partition of " + stateTopic + " has no leader, or has just got another one.",
+		"Bring back the replicas of " + stateTopic + ", and look again.",
+	},
+	lag.ReasonAPIMissing: {
+		"A broker does not speak DescribeProducers, ListTransactions or DescribeTransactions: it is older than Kafka 3.0, or not Kafka.",
+		"On brokers before Kafka 3.0, find the producer id, its epoch and the coordinator epoch with kafka-dump-log.sh in the partition's log and producer snapshot; kafka-transactions.sh abort takes them as --producer-id, --producer-epoch and --coordinator-epoch.",
+	},
+	lag.ReasonBudget: {
+		"There was no time left to look it up, or more partitions stand still than are looked up at a time.",
+		"Look again, with a longer --sweep.timeout, or at fewer topics with --topic.",
+	},
+	lag.ReasonError: {
+		"A broker answered another error; it stands under what could not be read.",
+		"Look again.",
+	},
+}
