@@ -22,6 +22,7 @@ import (
 // subcommands are all subcommands, in the order in which help shows them.
 var subcommands = []subcommand{
 	serveCommand,
+	diagnoseCommand,
 	demoCommand,
 	simCommand,
 	configCommand,
@@ -86,9 +87,12 @@ func (p *program) run(arguments []string) (status int) {
 		var problems config.Problems
 		var wrong *mistake
 		var failure *failure
+		var ended outcome
 		switch {
 		case err == nil:
 			return exitOK
+		case errors.As(err, &ended):
+			return int(ended)
 		case errors.As(err, &problems):
 			fmt.Fprintln(p.stderr, problems)
 			return exitUsage
@@ -116,6 +120,13 @@ type mistake struct{ error }
 // A failure is an error of something that should work, as opposed to a mistake
 // in the command line or the configuration.
 type failure struct{ error }
+
+// An outcome is an exit status with a meaning of its own, of a command that has
+// said all there is to say. It is an error only on its way out.
+type outcome int
+
+// Error implements error.
+func (o outcome) Error() string { return fmt.Sprintf("exit status %d", int(o)) }
 
 // failed makes an error a failure; nil stays nil.
 func failed(err error) error {
