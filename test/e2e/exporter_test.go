@@ -34,6 +34,7 @@ type exporter struct {
 	name    string
 	period  time.Duration
 	now     func() time.Time
+	client  collector.Client
 	runner  *collector.Runner
 	server  *httptest.Server
 	mu      sync.Mutex
@@ -69,7 +70,7 @@ func newExporter(t testing.TB, name string, client collector.Client, now func() 
 	page.Build = metrics.Build{Version: "v0", Revision: "r", GoVersion: "go"}
 	exposition := metrics.NewExposition(page)
 	options.Observer = observer{exposition.Self}
-	e := &exporter{t: t, name: name, period: options.Period, now: now, runner: collector.NewRunner(client, options), judged: true, sweeps: map[int64]sweepTime{}}
+	e := &exporter{t: t, name: name, period: options.Period, now: now, client: client, runner: collector.NewRunner(client, options), judged: true, sweeps: map[int64]sweepTime{}}
 	e.runner.Subscribe(func(v *lag.View) {
 		e.mu.Lock()
 		defer e.mu.Unlock()

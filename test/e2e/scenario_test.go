@@ -137,7 +137,7 @@ func TestOnKafka(t *testing.T) {
 			}
 			defer client.Close()
 			s := newStage()
-			s.cluster, s.witness = watched.Watch(network), watched
+			s.cluster, s.witness, s.kafka = watched.Watch(network), watched, cluster
 			s.restart = func() *exporter {
 				e := newExporter(t, t.Name(), client, network.Now, s.options, metrics.Options{})
 				t.Cleanup(func() { e.judge(watched.Acts()) })

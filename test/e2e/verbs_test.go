@@ -19,6 +19,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/lag"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+	"github.com/lso-exporter/lso-exporter/test/kafka"
 	"github.com/lso-exporter/lso-exporter/test/witness"
 )
 
@@ -30,6 +31,7 @@ type stage struct {
 	cluster  scenario.Cluster
 	witness  *witness.Witness
 	sim      *simbroker.Cluster // nil on a real Kafka
+	kafka    *kafka.Cluster     // nil on the simulator
 	page     page
 	faults   map[string]func() // what removes them
 	members  map[string]member // the only member of each group
@@ -58,6 +60,9 @@ func newStage() *stage {
 //	                             moment, with left, the seconds from the sweep to it
 //	blocker PARTITION            the transaction that is shown to hold the partition: verdict, reason unless
 //	                             none, transactional id, producer, coordinator, source of its age; or "none"
+//	diagnose T1|G1|X1…           what the report for people says of topics, groups or transactional ids: the answer,
+//	                             the headlines, and the commands that abort; spans of time are "set"
+//	abort PARTITION              carries out such a command, on a real Kafka with Kafka's own tool
 //	ready                        what /readyz says
 //	exporter OPTION=VALUE…       ends the exporter and starts another one: period, still-after, look-up-after,
 //	                             read-uncommitted=GROUP, without=readable-lag|time-index|pending-commits
@@ -97,7 +102,7 @@ func (s *stage) verbs() []scenario.Verb {
 		{Name: "ready", Usage: "ready", Parse: plain(s.ready)},
 		{Name: "show", Usage: "show METRIC [of…] [label=value…] [with=label,…] [round=N] [sum] [left]", Parse: s.show},
 	}
-	return slices.Concat(verbs, s.clientVerbs(), s.blockerVerbs(), s.groupVerbs())
+	return slices.Concat(verbs, s.clientVerbs(), s.blockerVerbs(), s.groupVerbs(), s.diagnoseVerbs())
 }
 
 func (s *stage) sweep() string {
