@@ -35,10 +35,11 @@ type pauseKey struct {
 	question string
 }
 
-// pause is for how long a broker is spared a question.
+// pause is for how long a broker is spared a question, and why.
 type pause struct {
 	failures int
 	until    int // the sweep in which it is asked again
+	kind     lag.MissKind
 }
 
 // readOptional looks up what tells more about groups than the requests that
@@ -62,8 +63,16 @@ func (w *sweep) readOptional(ctx context.Context, sample *lag.Sample) {
 func (w *sweep) askOptional(ctx context.Context, question string, requests map[int32]kmsg.Request, took func(id int32, a answered)) {
 	var ids []int32
 	for _, id := range slices.Sorted(maps.Keys(requests)) {
-		if _, listed := slices.BinarySearch(w.brokers, id); listed && !w.down[id] && !w.unwilling[id] && !w.paused(id, question) {
+		_, listed := slices.BinarySearch(w.brokers, id)
+		switch p := w.pauses[pauseKey{id, question}]; {
+		case !listed, w.down[id], w.unwilling[id]: // it is a miss already
+			w.misses.fail(Groups)
+		case p == nil || w.count >= p.until:
 			ids = append(ids, id)
+		case p.kind == lag.MissAPIMissing:
+			w.misses.add(lag.MissAPIMissing, brokerSubject(id), 1, question)
+		default:
+			w.misses.add(lag.MissSuspended, brokerSubject(id), 1, question, Groups)
 		}
 	}
 	type reply struct {
@@ -89,7 +98,7 @@ func (w *sweep) askOptional(ctx context.Context, question string, requests map[i
 			w.unwilling[id] = r.line.failure != ""
 			w.misses.add(r.miss, r.line.subject(), 1, question, Groups)
 			if r.miss != lag.MissDeadline {
-				w.pause(key)
+				w.pause(key, r.miss)
 			}
 		})
 	for _, id := range ids {
@@ -99,19 +108,13 @@ func (w *sweep) askOptional(ctx context.Context, question string, requests map[i
 	}
 }
 
-// paused says whether a broker is spared a question in this sweep.
-func (w *sweep) paused(id int32, question string) bool {
-	p := w.pauses[pauseKey{id, question}]
-	return p != nil && w.count < p.until
-}
-
 // pause notes that a broker did not answer a question.
-func (w *sweep) pause(key pauseKey) {
+func (w *sweep) pause(key pauseKey, kind lag.MissKind) {
 	p := w.pauses[key]
 	if p == nil {
 		p = &pause{}
 		w.pauses[key] = p
 	}
-	p.failures++
+	p.failures, p.kind = p.failures+1, kind
 	p.until = w.count + 1 + min(1<<min(p.failures, 10), maxPause)
 }

@@ -259,7 +259,7 @@ func TestOptionalQuestionsCostNobodyElse(t *testing.T) {
 			t.Errorf("%d Fetches of the other broker", n)
 		}
 	}
-	if want := map[string]int{"[]": 16, "[broker 1: timeout 1]": 4}; !maps.Equal(sweeps, want) || asked != 4 {
+	if want := map[string]int{"[broker 1: suspended 1]": 16, "[broker 1: timeout 1]": 4}; !maps.Equal(sweeps, want) || asked != 4 {
 		t.Errorf("asked %d times, missed %v, want %v", asked, sweeps, want)
 	}
 }

@@ -151,6 +151,9 @@ func (m *topicCommitsMemory) align(commits []Commit) {
 // commit returns what is remembered of the commit on a partition; nil if that is
 // nothing.
 func (m *topicCommitsMemory) commit(partition int32) *commitMemory {
+	if i := int(partition); i >= 0 && i < len(m.partitions) && m.partitions[i].partition == partition {
+		return &m.partitions[i]
+	}
 	i, found := slices.BinarySearchFunc(m.partitions, partition,
 		func(m commitMemory, number int32) int { return int(m.partition) - int(number) })
 	if !found {

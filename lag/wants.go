@@ -160,6 +160,9 @@ func (t *Tracker) eachUnreadOn(s *Sample, g *Group, memory *groupMemory, commits
 
 // partitionOf returns a partition of a topic; nil if there is none.
 func partitionOf(topic *Topic, number int32) *Partition {
+	if i := int(number); i >= 0 && i < len(topic.Partitions) && topic.Partitions[i].Number == number {
+		return &topic.Partitions[i]
+	}
 	i, found := slices.BinarySearchFunc(topic.Partitions, number,
 		func(p Partition, number int32) int { return int(p.Number) - int(number) })
 	if !found {
@@ -172,6 +175,9 @@ func partitionOf(topic *Topic, number int32) *Partition {
 func (m *topicMemory) partition(number int32) *partitionMemory {
 	if m == nil {
 		return nil
+	}
+	if i := int(number); i >= 0 && i < len(m.partitions) && m.partitions[i].number == number {
+		return &m.partitions[i]
 	}
 	i, found := slices.BinarySearchFunc(m.partitions, number,
 		func(m partitionMemory, number int32) int { return int(m.number) - int(number) })
