@@ -495,7 +495,9 @@ func (b *blockerMemory) age(f finding, e evidence) (time.Duration, AgeSource) {
 }
 
 // holdGroups fills in which groups each blocker holds: those that have read up
-// to the last stable offset, and could read on if it moved.
+// to the last stable offset, or have nothing but end markers before it, and could
+// read on if it moved; of a topic on which a group reads uncommitted records, not
+// that group.
 func (v *View) holdGroups() {
 	held := make(map[string]*TopicView)
 	for i := range v.Topics {
@@ -510,16 +512,24 @@ func (v *View) holdGroups() {
 	for i := range v.Groups {
 		g := &v.Groups[i]
 		for j := range g.Topics {
-			topic := held[g.Topics[j].Topic]
-			if topic == nil {
-				continue
+			t := &g.Topics[j]
+			if topic := held[t.Topic]; topic != nil {
+				t.addHeld(g.Name, topic)
 			}
-			for k := range g.Topics[j].Partitions {
-				row := &g.Topics[j].Partitions[k]
-				if p := topic.partition(row.Partition); p != nil && p.Blocker != nil && row.waitsFor(p) {
-					p.Blocker.Groups = append(p.Blocker.Groups, g.Name)
-				}
-			}
+		}
+	}
+}
+
+// addHeld adds a group to the blockers of a topic that hold it.
+func (t *GroupTopicView) addHeld(group string, topic *TopicView) {
+	for i := range t.Partitions {
+		row := &t.Partitions[i]
+		p := topic.partition(row.Partition)
+		if p == nil || p.Blocker == nil {
+			continue
+		}
+		if row.State == StateBlocked || row.waitsFor(p) && !t.ReadUncommitted {
+			p.Blocker.Groups = append(p.Blocker.Groups, group)
 		}
 	}
 }

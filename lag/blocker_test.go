@@ -555,6 +555,27 @@ func TestBlockerHoldsTheGroupsThatWaitForIt(t *testing.T) {
 	}
 }
 
+// A group with nothing but end markers before the last stable offset is held; one
+// that reads uncommitted records is not, wherever it stands.
+func TestBlockerHoldsByState(t *testing.T) {
+	row := func(committed Offset, lag Count, state GroupState) []GroupPartitionView {
+		return []GroupPartitionView{{Committed: Known(committed), LSOLag: Known(lag), State: state}}
+	}
+	v := View{
+		Topics: []TopicView{{Name: "t", Partitions: []PartitionView{{LastStable: Known(Offset(5)), HighWatermark: Known(Offset(9)), Blocker: &Blocker{}}}}},
+		Groups: []GroupView{
+			{Name: "markers", Topics: []GroupTopicView{{Topic: "t", Partitions: row(4, 1, StateBlocked)}}},
+			{Name: "slow", Topics: []GroupTopicView{{Topic: "t", Partitions: row(4, 1, StateConsuming)}}},
+			{Name: "uncommitted", Topics: []GroupTopicView{{Topic: "t", Partitions: row(5, 0, StateConsuming), ReadUncommitted: true}}},
+			{Name: "waits", Topics: []GroupTopicView{{Topic: "t", Partitions: row(5, 0, StateCaughtUp)}}},
+		},
+	}
+	v.holdGroups()
+	if got, want := v.Topics[0].Partitions[0].Blocker.Groups, []string{"markers", "waits"}; !slices.Equal(got, want) {
+		t.Errorf("holds %v, want %v", got, want)
+	}
+}
+
 // Where the log starts at the last stable offset, a commit below it waits too.
 func TestBlockerHoldsGroupsBelowTheLogStart(t *testing.T) {
 	l := lookedUp{at: 20, start: 5, lso: 5, hwm: 8, producers: []Producer{open(1, 0, 0, none)}, found: []Transaction{transaction("x", 1, Ongoing, 8, 60, 0)}}
