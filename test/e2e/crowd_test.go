@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/lso-exporter/lso-exporter/collector"
@@ -28,10 +29,11 @@ type crowd struct {
 	wg    sync.WaitGroup
 }
 
-// client returns a watched client that ends with the test.
+// client returns a watched client that ends with the test. A broker may not have
+// heard of a topic yet that another one has created.
 func (c *crowd) client(opts ...kgo.Opt) *kgo.Client {
 	cl, err := kgo.NewClient(append(opts, kgo.SeedBrokers(c.seeds...), kgo.Dialer(c.w.witness.Dial),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.UnknownTopicRetries(-1))...)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -108,7 +110,13 @@ func (c *crowd) reader(ctx context.Context, group string, p place, committed boo
 		if err != nil {
 			return err
 		}
-		end, _ := ends.Lookup(p.topic, p.partition)
+		end, ok := ends.Lookup(p.topic, p.partition)
+		if !ok || kerr.IsRetriable(end.Err) {
+			return nil
+		}
+		if end.Err != nil {
+			return end.Err
+		}
 		var offsets kadm.Offsets
 		offsets.AddOffset(p.topic, p.partition, end.Offset, -1)
 		return admin.CommitAllOffsets(ctx, group, offsets)
