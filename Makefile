@@ -6,7 +6,7 @@ KAFKA ?= 4.3.1
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: help build test race lint generate kafka bench vuln ci judge
+.PHONY: help build test race lint generate kafka alerts bench vuln ci judge
 
 help: ## Show this list.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -26,10 +26,13 @@ lint: ## Check formatting, go vet and staticcheck.
 	go run $(STATICCHECK) ./...
 
 generate: ## Make golden files and the generated parts of docs/ anew.
-	go test ./config ./metrics -update
+	go test ./config ./metrics ./alerting -update
 
 kafka: ## Run the tests that need a real Kafka.
 	LSO_KAFKA=$(KAFKA) go test -p 1 -timeout 40m ./test/...
+
+alerts: ## Run the tests of alerts that need promtool, Prometheus and Alertmanager.
+	LSO_PROMETHEUS=1 go test -timeout 5m ./alerting ./test/alerts
 
 bench: ## Run the benchmarks.
 	go test -run '^$$' -bench . -benchmem ./...

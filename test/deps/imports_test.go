@@ -45,6 +45,10 @@ var boundaries = []boundary{
 		why: "a renderer of views knows nothing of how they were read",
 	},
 	{
+		rooms: []string{"alerting"}, own: []string{"config"}, others: []string{"github.com/prometheus/common", "gopkg.in/yaml.v3"},
+		why: "conditions are written in Prometheus' language: they know the names of metrics, which a test holds to the catalogue, and thresholds",
+	},
+	{
 		rooms: []string{"config"}, others: []string{"gopkg.in/yaml.v3", "github.com/alecthomas/kingpin/v2", "github.com/prometheus/exporter-toolkit"},
 		why: "configuration is plain values, so that every room can be used without a file or flags",
 	},
@@ -134,7 +138,7 @@ func TestBoundariesAreOfRealRooms(t *testing.T) {
 // it would be wrong on both sides at once. What runs at a user's site has the
 // simulator only in the commands that show it.
 func TestSimulatorSharesNoCode(t *testing.T) {
-	exporter := []string{"lag", "collector", "metrics", "diagnose", "config", "web"}
+	exporter := []string{"lag", "collector", "metrics", "diagnose", "alerting", "config", "web"}
 	for _, s := range tree(t) {
 		inSimulator := within(s.room(), "simbroker")
 		if !inSimulator && !slices.Contains(exporter, s.room()) || s.test && !inSimulator {

@@ -1,0 +1,102 @@
+package alerting
+
+import (
+	"fmt"
+	"time"
+)
+
+// remembered is how long a cluster or an exporter is missed that is gone.
+const remembered = 24 * time.Hour
+
+// alive is a metric that each exporter has from its start on.
+const alive = "lso_exporter_last_sweep_success"
+
+const (
+	ofExporter = "{{ $labels.instance }}" + ofCluster
+	toCluster  = "{{ with $labels.cluster }}cluster {{ . }}{{ else }}the cluster{{ end }}"
+)
+
+func exporterAlerts(s scope) []Alert {
+	return []Alert{
+		s.exporterDown(), s.exporterTargetDown(), s.exporterStale(), s.exporterIncomplete(), s.exporterUnauthorized(),
+	}
+}
+
+func (s scope) exporterDown() Alert {
+	gone := fmt.Sprintf("absent(%s)", s.series(alive))
+	if s.cluster == "" {
+		gone = anyOf(
+			fmt.Sprintf("%s\nunless on (%s)\n%s", block(s.seen(byCluster, alive, ">= 0", remembered)), byCluster, alive),
+			gone)
+	}
+	return Alert{
+		Name: "LSOExporterDown", Severity: Critical, Subject: subject(byCluster),
+		Expr: gone, For: s.ExporterDown,
+		Summary:     "No exporter watches " + toCluster,
+		Description: "Prometheus gets nothing from any lso-exporter of " + toCluster + ", so that no other alert of these rules can fire for it.",
+		NextStep:    "Look at the targets in Prometheus, then at the exporter's process and its log.",
+		Runbook:     "exporter-down",
+		Meaning:     "No exporter of a cluster can be scraped. Without `cluster` in the configuration: of a cluster that was watched within a day, or at all.",
+		Thresholds:  []Threshold{{"alerts.exporter_down", duration(s.ExporterDown)}},
+	}
+}
+
+func (s scope) exporterTargetDown() Alert {
+	return Alert{
+		Name: "LSOExporterTargetDown", Severity: Warning, Subject: subject(byTarget),
+		Expr: fmt.Sprintf("%s\nand on (job, instance)\nup == 0", block(s.seen(byTarget, alive, ">= 0", remembered))),
+		For:  s.ExporterDown, KeepFiring: 0,
+		Summary:     "Exporter " + ofExporter + " cannot be scraped",
+		Description: "Prometheus gets no answer from this exporter. Another one may watch the same cluster; what only this one shows is missing.",
+		NextStep:    "Look at the error of the target in Prometheus, then at the exporter's process and its log.",
+		Runbook:     "exporter-down",
+		Meaning:     "Prometheus cannot scrape an exporter that it has scraped within a day.",
+		Thresholds:  []Threshold{{"alerts.exporter_down", duration(s.ExporterDown)}},
+	}
+}
+
+func (s scope) exporterStale() Alert {
+	const ended = "lso_exporter_last_sweep_timestamp_seconds"
+	return Alert{
+		Name: "LSOExporterStale", Severity: Critical, Subject: subject(byTarget), For: time.Minute,
+		Expr: anyOf(
+			fmt.Sprintf("time() - max by (%s) (%s) > %s", byTarget, s.series(ended), seconds(s.ExporterStale)),
+			comment("None has ended since it started.",
+				fmt.Sprintf("max by (%s) (%s)\nunless on (%s)\n%s", byTarget, s.series(alive), byTarget, s.series(ended)))),
+		Summary:     "Exporter " + ofExporter + " can be scraped, and its sweeps do not end",
+		Description: "The last sweep of this exporter ended more than " + duration(s.ExporterStale) + " ago, or none has since it started. No other alert relies on what it shows.",
+		NextStep:    "Compare the clocks of Prometheus and exporter, then look into the exporter's log and at its processor time.",
+		Runbook:     "exporter-stale",
+		Meaning:     "An exporter can be scraped, and has ended no sweep for the time: it is frozen, or its clock differs from Prometheus' own.",
+		Thresholds:  []Threshold{{"alerts.exporter_stale", duration(s.ExporterStale)}},
+	}
+}
+
+func (s scope) exporterIncomplete() Alert {
+	return Alert{
+		Name: "LSOExporterIncomplete", Severity: Warning, Subject: subject(byTarget), For: s.ExporterIncomplete,
+		Expr:        fmt.Sprintf("max by (%s) (%s) == 0", byTarget, s.series(alive)),
+		Summary:     "Exporter " + ofExporter + " cannot read everything",
+		Description: "Every sweep misses something that it should have read; it has no samples, and no alert is raised about it. Kinds of errors: " + s.errors() + ".",
+		NextStep:    "Look up the kind of error in docs/metrics.md; the exporter's log names what was not read.",
+		Runbook:     "exporter-incomplete",
+		Meaning:     "An exporter's sweeps miss something all the time: a broker that does not answer, a partition without a leader, the whole cluster.",
+		Thresholds:  []Threshold{{"alerts.exporter_incomplete", duration(s.ExporterIncomplete)}},
+	}
+}
+
+func (s scope) exporterUnauthorized() Alert {
+	return Alert{
+		Name: "LSOExporterUnauthorized", Severity: Warning, Subject: subject(byTarget), For: s.ExporterDown,
+		Expr: anyOf(
+			fmt.Sprintf("max by (%s) (increase(%s[5m])) > 0", byTarget, s.series("lso_exporter_errors_total", `kind="unauthorized"`)),
+			comment("A blocking transaction that it may not look up.",
+				fmt.Sprintf("max by (%s) (%s)", byTarget, s.series(info, `reason=~"no_read_on_topic|no_describe_on_.*"`)))),
+		Summary:     "Exporter " + ofExporter + " lacks a right",
+		Description: "Kafka refuses this exporter's principal something that it needs; what it may not see has no samples, and no alert is raised about it.",
+		NextStep:    "Grant the principal what the runbook lists; the exporter's log names what was refused.",
+		Runbook:     "exporter-unauthorized",
+		Meaning:     "Kafka refuses an exporter's principal a right that it needs, or one that it needs to name a blocking transaction.",
+		Thresholds:  []Threshold{{"alerts.exporter_down", duration(s.ExporterDown)}},
+	}
+}
