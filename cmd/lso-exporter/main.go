@@ -25,6 +25,7 @@ var subcommands = []subcommand{
 	diagnoseCommand,
 	demoCommand,
 	simCommand,
+	rulesCommand,
 	configCommand,
 	versionCommand,
 }
