@@ -13,9 +13,9 @@ func adminVerbs() []Verb {
 	return []Verb{
 		{
 			Name:  "config",
-			Usage: "config TOPIC|brokers NAME=VALUE…",
-			Doc: "Alters the configuration of a topic, or the dynamic one of all brokers, which is reset when the scenario ends. " +
-				"For brokers it returns when each of them shows the new value.",
+			Usage: "config TOPIC|GROUP|brokers NAME=VALUE…",
+			Doc: "Alters the configuration of a topic or group, or the dynamic one of all brokers, which is reset when the scenario ends. " +
+				"For groups and brokers it returns when each broker shows the new value.",
 			Parse: parseConfig,
 		},
 		{
@@ -47,7 +47,7 @@ func parseConfig(words []string) (Action, error) {
 		return nil, fmt.Errorf("config wants a topic, or brokers, and NAME=VALUE")
 	}
 	target := words[0]
-	if target != allBrokers && !topicSymbol.MatchString(target) {
+	if target != allBrokers && !topicSymbol.MatchString(target) && !groupSymbol.MatchString(target) {
 		return nil, fmt.Errorf("%s has no configuration", target)
 	}
 	var properties []Property
@@ -59,6 +59,9 @@ func parseConfig(words []string) (Action, error) {
 		properties = append(properties, Property{name, value})
 	}
 	return func(ctx context.Context, p *Play) (string, error) {
+		if groupSymbol.MatchString(target) {
+			return p.setForGroup(ctx, target, properties)
+		}
 		if target != allBrokers {
 			code, err := p.alterConfig(ctx, kmsg.ConfigResourceTypeTopic, p.topicName(target), properties, kmsg.IncrementalAlterConfigOpSet)
 			return renderError(code), err
@@ -108,12 +111,40 @@ func (p *Play) setForAllBrokers(ctx context.Context, property Property) error {
 		return err
 	}
 	p.altered[property.Name] = true
+	return p.awaitConfig(ctx, property, func(broker int32) (kmsg.ConfigResourceType, string) {
+		return kmsg.ConfigResourceTypeBroker, strconv.Itoa(int(broker))
+	})
+}
+
+// setForGroup alters properties of a group and waits until each running broker
+// has taken them over.
+func (p *Play) setForGroup(ctx context.Context, group string, properties []Property) (string, error) {
+	name, err := p.name(ctx, group)
+	if err != nil {
+		return "", err
+	}
+	code, err := p.alterConfig(ctx, kmsg.ConfigResourceTypeGroupConfig, name, properties, kmsg.IncrementalAlterConfigOpSet)
+	if err != nil || code != 0 {
+		return renderError(code), err
+	}
+	for _, property := range properties {
+		err := p.awaitConfig(ctx, property, func(int32) (kmsg.ConfigResourceType, string) { return kmsg.ConfigResourceTypeGroupConfig, name })
+		if err != nil {
+			return "", err
+		}
+	}
+	return ok, nil
+}
+
+// awaitConfig waits until each running broker shows a property's value.
+func (p *Play) awaitConfig(ctx context.Context, property Property, of func(broker int32) (kmsg.ConfigResourceType, string)) error {
 	for _, broker := range p.brokers {
 		if p.silent[broker] != "" {
 			continue
 		}
 		err := p.until(ctx, fmt.Sprintf("set %s at broker %d", property.Name, broker), func() (bool, error) {
-			value, err := p.brokerConfig(ctx, broker, property.Name)
+			kind, name := of(broker)
+			value, err := p.configAt(ctx, broker, kind, name, property.Name)
 			return value == property.Value, err
 		})
 		if err != nil {
@@ -123,11 +154,12 @@ func (p *Play) setForAllBrokers(ctx context.Context, property Property) error {
 	return nil
 }
 
-func (p *Play) brokerConfig(ctx context.Context, broker int32, name string) (string, error) {
+// configAt is the value of a property as a broker has it.
+func (p *Play) configAt(ctx context.Context, broker int32, kind kmsg.ConfigResourceType, resourceName, name string) (string, error) {
 	req := kmsg.NewPtrDescribeConfigsRequest()
 	req.Version = p.version(req.Key(), -1)
 	resource := kmsg.NewDescribeConfigsRequestResource()
-	resource.ResourceType, resource.ResourceName, resource.ConfigNames = kmsg.ConfigResourceTypeBroker, strconv.Itoa(int(broker)), []string{name}
+	resource.ResourceType, resource.ResourceName, resource.ConfigNames = kind, resourceName, []string{name}
 	req.Resources = append(req.Resources, resource)
 	resp, err := p.ask(ctx, broker, req)
 	if err != nil {

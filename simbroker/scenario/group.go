@@ -14,8 +14,9 @@ func groupVerbs() []Verb {
 	return []Verb{
 		{
 			Name:  "OffsetCommit",
-			Usage: "OffsetCommit[/vN] GROUP PARTITION OFFSET",
-			Doc:   "Commits an offset for a group without members (rule H4).",
+			Usage: "OffsetCommit[/vN] GROUP PARTITION OFFSET [by MEMBER@EPOCH]",
+			Doc: "Commits an offset for a group without members, or by one of them: of a classic group in its generation, " +
+				"of the consumer protocol in its epoch (rule H4).",
 			Parse: parseOffsetCommit,
 		},
 		{
@@ -34,11 +35,15 @@ func groupVerbs() []Verb {
 }
 
 func parseOffsetCommit(words []string) (Action, error) {
-	args, err := parseArguments(words, versionOption)
+	args, err := parseArguments(words, "by ", versionOption)
 	if err != nil {
 		return nil, err
 	}
 	if err := args.want(3, 3); err != nil {
+		return nil, err
+	}
+	by, err := parseCommitter(args.named["by"])
+	if err != nil {
 		return nil, err
 	}
 	group, err := parseGroup(args.position[0])
@@ -59,7 +64,8 @@ func parseOffsetCommit(words []string) (Action, error) {
 	}
 	return func(ctx context.Context, p *Play) (string, error) {
 		req := kmsg.NewPtrOffsetCommitRequest()
-		req.Version, req.Generation = p.version(req.Key(), version), -1
+		req.Version = p.version(req.Key(), version)
+		req.MemberID, req.Generation = by.of(p)
 		log, err := p.locate(ctx, ref)
 		if err != nil {
 			return "", err
@@ -79,6 +85,35 @@ func parseOffsetCommit(words []string) (Action, error) {
 		}
 		return renderError(resp.(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode), nil
 	}, nil
+}
+
+// committer is the member that commits; the zero one stands for none.
+type committer struct {
+	member string
+	epoch  int32
+}
+
+func parseCommitter(word string) (c committer, err error) {
+	if word == "" {
+		return c, nil
+	}
+	member, epoch, _ := strings.Cut(word, "@")
+	n, err := strconv.ParseInt(epoch, 10, 32)
+	if err != nil || !memberSymbol.MatchString(member) {
+		return c, fmt.Errorf("%s is no MEMBER@EPOCH", word)
+	}
+	return committer{member, int32(n)}, nil
+}
+
+// of is the member's id and epoch, as requests have them.
+func (c committer) of(p *Play) (string, int32) {
+	switch member, classic := p.members[c.member]; {
+	case c.member == "":
+		return "", -1
+	case classic:
+		return member.id, c.epoch
+	}
+	return memberName(c.member), c.epoch
 }
 
 func parseTxnOffsetCommit(words []string) (Action, error) {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,8 +27,9 @@ func lookupVerbs() []Verb {
 		},
 		{
 			Name:  "ListGroups",
-			Usage: "ListGroups",
-			Doc:   "Asks every broker that runs and prints the scenario's own groups with their states, or none.",
+			Usage: "ListGroups [kinds] [state=STATE,…] [type=TYPE,…]",
+			Doc: "Asks every broker that runs and prints the scenario's own groups with their states, or none; with kinds, their types and " +
+				"protocol types as well. The brokers leave out what is in other states or of other types.",
 			Parse: parseListGroups,
 		},
 	}
@@ -105,8 +107,13 @@ func parseFindCoordinator(words []string) (Action, error) {
 }
 
 func parseListGroups(words []string) (Action, error) {
-	if len(words) > 0 {
-		return nil, fmt.Errorf("ListGroups wants nothing")
+	args, err := parseArguments(words, "state", "type")
+	if err != nil {
+		return nil, err
+	}
+	kinds := len(args.position) == 1 && args.position[0] == "kinds"
+	if len(args.position) > 0 && !kinds {
+		return nil, fmt.Errorf("ListGroups wants nothing but kinds")
 	}
 	return func(ctx context.Context, p *Play) (string, error) {
 		var rows []string
@@ -115,7 +122,7 @@ func parseListGroups(words []string) (Action, error) {
 				continue
 			}
 			req := kmsg.NewPtrListGroupsRequest()
-			req.Version = p.version(req.Key(), -1)
+			req.Version, req.StatesFilter, req.TypesFilter = p.version(req.Key(), -1), listed(args.named["state"]), listed(args.named["type"])
 			resp, err := p.ask(ctx, broker, req)
 			if err != nil {
 				return "", err
@@ -125,13 +132,26 @@ func parseListGroups(words []string) (Action, error) {
 				return p.letterOf(broker) + " " + renderError(got.ErrorCode), nil
 			}
 			for _, g := range got.Groups {
-				if symbol := p.groupSymbolOf(g.Group); symbol != "" {
+				symbol := p.groupSymbolOf(g.Group)
+				switch {
+				case symbol == "":
+				case kinds:
+					rows = append(rows, fmt.Sprintf("%s %s %s/%s", symbol, g.GroupState, g.GroupType, cmp.Or(g.ProtocolType, "-")))
+				default:
 					rows = append(rows, symbol+" "+g.GroupState)
 				}
 			}
 		}
 		return rowsOf(rows), nil
 	}, nil
+}
+
+// listed is the words between commas, nil if there are none.
+func listed(words string) []string {
+	if words == "" {
+		return nil
+	}
+	return strings.Split(words, ",")
 }
 
 // groupSymbolOf is the symbol of a group, or "" if it is not of this scenario.

@@ -24,6 +24,7 @@ type Play struct {
 	symbols  symbols
 	names    map[string]string // X1, G1 → the real name
 	logs     map[string]keeper // G1-log, X1-log
+	members  map[string]classicMember
 	within   time.Duration
 
 	user string // as whom requests are made, "" for one who may do everything
@@ -44,7 +45,7 @@ type keeper struct {
 
 func newPlay(ctx context.Context, s *Scenario, cluster Cluster, opts Options) (*Play, error) {
 	p := &Play{scenario: s, cluster: cluster, opts: opts, brokers: cluster.Brokers(),
-		symbols: newSymbols(), names: map[string]string{}, logs: map[string]keeper{},
+		symbols: newSymbols(), names: map[string]string{}, logs: map[string]keeper{}, members: map[string]classicMember{},
 		within: opts.Within, silent: map[int32]string{}, altered: map[string]bool{}}
 	if p.within == 0 {
 		p.within = DefaultWithin
