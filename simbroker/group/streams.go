@@ -30,7 +30,7 @@ func (t task) compare(other task) int {
 func sortedTasks[V any](m map[task]V) []task { return slices.SortedFunc(maps.Keys(m), task.compare) }
 
 // streams is a group of the streams protocol (KIP-1071). It changes by its
-// records and by nothing else. Active tasks only are assigned: standbys and
+// records, and by nothing else unless a field says so. Active tasks only are assigned: standbys and
 // warm-ups have no part in what is committed.
 type streams struct {
 	id           string
@@ -45,6 +45,10 @@ type streams struct {
 	topology    *Topology
 	members     map[string]*streamsMember
 	target      map[string]map[task]bool // by member id
+	// configured says that a heartbeat came to the group as it is in memory; it is
+	// in no record. Like Kafka, which only then knows what the topology amounts to,
+	// the first assignment waits for it.
+	configured bool
 }
 
 // streamsMember is one member of a streams group. It never changes; a change

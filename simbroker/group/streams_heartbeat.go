@@ -150,6 +150,9 @@ func (c *Coordinator) beatStreams(s *shard, req StreamsHeartbeatRequest) (Stream
 	if err != nil {
 		return fail(err)
 	}
+	if g, ok := s.groups[d.id].(*streams); ok {
+		g.configured = true
+	}
 	empty := len(d.members) == 0
 	after := before.update(req)
 	changed := !after.sameMetadata(before)
@@ -280,7 +283,7 @@ func (c *Coordinator) delayFirstAssignment(s *shard, id string, empty bool) {
 	s.setTimer(name, c.clk.After(delay, func() {
 		s.stopTimer(name)
 		g, ok := s.groups[id].(*streams)
-		if !ok || !c.owned(s) || len(g.members) == 0 || g.topology == nil {
+		if !ok || !c.owned(s) || len(g.members) == 0 || !g.configured {
 			return
 		}
 		d := &streamsDraft{streams: g}

@@ -248,6 +248,12 @@ func TestStreamsInitialDelay(t *testing.T) {
 	if len(c.status) != 1 || !strings.Contains(c.status[0].Detail, "assignment interval") {
 		t.Errorf("within the assignment interval: %+v", c.status)
 	}
+	alone := cl.streamer("G2", "a", pipeline("orders"))
+	alone.mustBeat()
+	cl.pass(4 * time.Second)
+	cl.expectStreams("nobody came back to the new group", "G2", "Assigning 2/1 a@1[]")
+	alone.mustBeat()
+	cl.expectStreams("who does gets everything", "G2", "Stable 2/2 a@2[0_0 0_1]")
 }
 
 // A topology whose topics are missing has to wait for them; internal ones are
