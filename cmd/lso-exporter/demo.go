@@ -58,6 +58,7 @@ func (f *demoFlags) config() (config.Config, error) {
 		"LSO_EXPORTER_CLUSTER=demo",
 		"LSO_EXPORTER_LOG_LEVEL=error",
 		"LSO_EXPORTER_SWEEP_INTERVAL=" + f.interval.String(),
+		"LSO_EXPORTER_GROUPS_STILL_AFTER=15s", // the storyline is a quick one
 		"LSO_EXPORTER_TRANSACTIONS_LOOK_UP_AFTER=5s",
 	}})
 	if err != nil {

@@ -107,7 +107,8 @@ func groupRows(v *lag.View) []row {
 	for _, g := range v.Groups {
 		for _, topic := range g.Topics {
 			rows = append(rows, row{g.Name + " on " + topic.Topic, []cell{
-				{"LSO LAG", count(topic.LSOLag)}, {"HWM LAG", count(topic.HWMLag)}, {"STATE", groupState(g)},
+				{"LSO LAG", count(topic.LSOLag)}, {"HWM LAG", count(topic.HWMLag)}, {"WAITING", age(topic.HWMLagFor)},
+				{"STATE", string(topic.State)}, {"GROUP", groupState(g)},
 			}})
 		}
 	}
@@ -124,6 +125,14 @@ func groupState(g lag.GroupView) string {
 		noun = "member"
 	}
 	return fmt.Sprintf("%s, %d %s", g.State, members, noun)
+}
+
+// age is how long the next unread record has been there, to the second.
+func age(d lag.Optional[time.Duration]) string {
+	if v, ok := d.Get(); ok {
+		return v.Round(time.Second).String()
+	}
+	return ""
 }
 
 func offset(o lag.Optional[lag.Offset]) string {

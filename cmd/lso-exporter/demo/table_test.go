@@ -27,7 +27,10 @@ func pinned(stalled time.Duration, hwm lag.Offset) *lag.View {
 		},
 		Groups: []lag.GroupView{{
 			Name: "billing", State: "Stable", Members: lag.Known(1),
-			Topics: []lag.GroupTopicView{{Topic: "orders", LSOLag: lag.Known[lag.Count](0), HWMLag: lag.Known(lag.Count(hwm - 7))}},
+			Topics: []lag.GroupTopicView{{
+				Topic: "orders", LSOLag: lag.Known[lag.Count](0), HWMLag: lag.Known(lag.Count(hwm - 7)),
+				HWMLagFor: lag.Known(11600 * time.Millisecond), State: lag.StateBlocked,
+			}},
 		}},
 	}
 }
@@ -46,8 +49,8 @@ PARTITION   START   LSO   HWM   LEO   UNSTABLE   UNREPLICATED   STATE
 orders-0    0       7     9     9     2          0              LSO stalled for 12s
 orders-1                                                        no leader
 
-GROUP               LSO LAG   HWM LAG   STATE
-billing on orders   0         2         Stable, 1 member
+GROUP               LSO LAG   HWM LAG   WAITING   STATE     GROUP
+billing on orders   0         2         12s       blocked   Stable, 1 member
 `, "\n", clearLine+"\n") + clearBelow
 	if got := out.String(); got != want {
 		t.Errorf("first view:\n%s\nwant:\n%s", got, want)
@@ -100,9 +103,9 @@ func TestTableInAPipePrintsWhatChanged(t *testing.T) {
 	}
 	want := `03:04:05  orders-0  START 0  LSO 7  HWM 9  LEO 9  UNSTABLE 2  UNREPLICATED 0  STATE LSO below HWM
 03:04:05  orders-1  STATE no leader
-03:04:05  billing on orders  LSO LAG 0  HWM LAG 2  STATE Stable, 1 member
+03:04:05  billing on orders  LSO LAG 0  HWM LAG 2  WAITING 12s  STATE blocked  GROUP Stable, 1 member
 03:04:05  orders-0  START 0  LSO 7  HWM 10  LEO 10  UNSTABLE 3  UNREPLICATED 0  STATE LSO below HWM
-03:04:05  billing on orders  LSO LAG 0  HWM LAG 3  STATE Stable, 1 member
+03:04:05  billing on orders  LSO LAG 0  HWM LAG 3  WAITING 12s  STATE blocked  GROUP Stable, 1 member
 03:04:05  billing on orders  gone
 03:04:05  sweep, broker 2 not read (timeout)
 `
