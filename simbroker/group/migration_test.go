@@ -322,3 +322,52 @@ func TestEmbeddedProtocol(t *testing.T) {
 		}
 	}
 }
+
+// A static member keeps its partitions over a change of its protocol; the last
+// one of the consumer protocol takes the group back with it.
+func TestMixedStaticMembers(t *testing.T) {
+	cl := newCluster(t)
+	cl.topic("orders", 2)
+	cl.settings.ConsumerAssignmentInterval = 0
+	b := cl.joined("G1", "x", "orders")
+	c := cl.consumers("G1", 1)
+	c.instances[0] = new("i")
+	c.members[0] = ""
+	first := c.send(c.request(0))
+	cl.settle()
+	expectErr(t, "a static member needs no id first", first.err, nil)
+	rounds(2, b)
+	c.members[0] = first.MemberID
+	if got := c.rejoins(0); got != "orders[1]" {
+		t.Errorf("static member: %s", got)
+	}
+	c.members[0] = ""
+	second := c.send(c.request(0))
+	cl.settle()
+	expectErr(t, "it starts anew", second.err, nil)
+	if second.MemberID == first.MemberID {
+		t.Errorf("it keeps the id %s", second.MemberID)
+	}
+	c.members[0] = first.MemberID
+	old := c.send(c.request(0))
+	cl.settle()
+	expectErr(t, "the one before", old.err, kafka.ErrFencedInstanceID)
+	c.members[0] = second.MemberID
+	if got := c.rejoins(0, 1); got != "orders[1]" {
+		t.Errorf("the new one: %s", got)
+	}
+	connect := c.request(0)
+	connect.ProtocolType = "connect"
+	refused := c.send(connect)
+	cl.settle()
+	expectErr(t, "a member of Kafka Connect", refused.err, kafka.ErrInconsistentGroupProtocol)
+	malformed := c.request(0)
+	malformed.Protocols[0].Metadata = []byte{0}
+	refused = c.send(malformed)
+	cl.settle()
+	expectErr(t, "a subscription that is none", refused.err, kafka.ErrInconsistentGroupProtocol)
+	stale := cl.commit(CommitRequest{GroupID: "G1", MemberID: second.MemberID, Generation: 9, Retention: -1, Topics: offsetsOf(5)})
+	expectErr(t, "its commit in another generation", stale, kafka.ErrIllegalGeneration)
+	expectErr(t, "the last of the consumer protocol leaves", b.leave(leaveEpoch), nil)
+	cl.expectGroup("downgraded", "G1", "Group G1 is not a consumer group.")
+}

@@ -333,3 +333,52 @@ func TestShareInitializeRetry(t *testing.T) {
 		t.Errorf("not again: %q", cl.shared)
 	}
 }
+
+// A share group is not deleted from under those who come while what it was
+// delivered is being forgotten.
+func TestShareDeleteRaces(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		meanwhile func(*cluster)
+		want      error
+	}{
+		{"nothing happens", func(*cluster) {}, nil},
+		{"a member comes", func(cl *cluster) {
+			cl.ShareHeartbeat(cl.sharer("G1", "b", "orders").request(), func(ShareHeartbeatResult, error) {})
+		}, kafka.ErrNonEmptyGroup},
+		{"the coordinator moves", func(cl *cluster) { cl.Unload(cl.PartitionFor("G1")) }, kafka.ErrNotCoordinator},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cl := newCluster(t)
+			cl.topic("orders", 1)
+			a := cl.sharer("G1", "a", "orders")
+			a.mustBeat()
+			cl.settle()
+			expectErr(t, "leave", a.leave(), nil)
+			var errs []error
+			cl.loop.Do(func() {
+				cl.DeleteGroups([]string{"G1"}, func(e []error) { errs = e })
+				c.meanwhile(cl)
+			})
+			cl.pass(time.Second)
+			if len(errs) != 1 {
+				t.Fatal("no answer")
+			}
+			expectErr(t, "DeleteGroups", errs[0], c.want)
+		})
+	}
+	cl := newCluster(t)
+	cl.topic("orders", 1)
+	a := cl.sharer("G1", "a", "orders")
+	a.mustBeat()
+	cl.settle()
+	expectErr(t, "leave", a.leave(), nil)
+	var first, second []error
+	cl.loop.Do(func() {
+		cl.DeleteGroups([]string{"G1"}, func(e []error) { first = e })
+		cl.DeleteGroups([]string{"G1"}, func(e []error) { second = e })
+	})
+	cl.pass(time.Second)
+	expectErr(t, "DeleteGroups", errors.Join(first...), nil)
+	expectErr(t, "DeleteGroups of what another one deletes", errors.Join(second...), kafka.ErrGroupIDNotFound)
+}
