@@ -141,7 +141,7 @@ func (r *reporter) untold() string {
 			groups[g.Group] = true
 		}
 	}
-	add(len(groups), "group", "that may be stopped")
+	add(len(groups), "group", "that may stand still")
 	missing, unread := 0, 0
 	for _, m := range r.report.Missing {
 		if !m.Harmless {

@@ -123,6 +123,12 @@ func (r *reporter) explainOwners(f *Group) {
 // explainUndetermined says why it could not be told whether a group stands
 // still.
 func (r *reporter) explainUndetermined(f *Group, who, where string) {
+	if f.beyond {
+		f.Headline = fmt.Sprintf("%s on %s may be ahead: its commit lies above the end of the log", who, where)
+		f.meaning("A leader that has just changed can look like that; a second look tells.")
+		f.remedy("Look again, for longer (--wait).")
+		return
+	}
 	unmoved := f.longest(func(p *GroupPartition) float64 { return p.UnmovedSeconds })
 	f.Headline = fmt.Sprintf("%s on %s may be stopped: it is %s behind, and its commit has not moved for the %s that it was watched",
 		who, where, lagOf(f.LSOLag, "offset"), span(unmoved))

@@ -75,6 +75,7 @@ type Group struct {
 	Runbook  string   `json:"runbook,omitempty"`
 
 	waiting bool // another sweep may tell more
+	beyond  bool // a commit lies above the high watermark, for the first time
 	view    *lag.GroupView
 	pace    float64
 }
@@ -198,6 +199,8 @@ func (r *reporter) kindOf(g *lag.GroupView, t *lag.GroupTopicView, row *lag.Grou
 	switch {
 	case row.State == lag.StateAhead:
 		return KindAhead
+	case beyond(row, p):
+		return KindUndetermined
 	case row.State == lag.StateLost && !moved:
 		return r.lostKind(g)
 	case row.State == lag.StateInactive && r.watched() >= r.StillAfter:
@@ -222,6 +225,14 @@ func (r *reporter) kindOf(g *lag.GroupView, t *lag.GroupTopicView, row *lag.Grou
 		return KindEndMarkers
 	}
 	return KindCaughtUp
+}
+
+// beyond says whether a commit lies above the high watermark; a second look tells
+// whether it stays there.
+func beyond(row *lag.GroupPartitionView, p *lag.PartitionView) bool {
+	committed, known := row.Committed.Get()
+	hwm, hwmKnown := p.HighWatermark.Get()
+	return known && hwmKnown && committed > hwm
 }
 
 // lostKind is what is to be said of a group whose commit lies below the beginning
@@ -305,6 +316,9 @@ func (r *reporter) addRow(f *Group, topic string, row *lag.GroupPartitionView) {
 	f.Partitions = append(f.Partitions, p)
 	// A commit that has not moved yet may still; a group without members has
 	// nobody to move it, and is not waited for.
+	if at := r.partition(topic, row.Partition); f.Kind == KindUndetermined && beyond(row, at) {
+		f.waiting, f.beyond = true, true
+	}
 	members, known := f.view.Members.Get()
 	if f.Kind == KindUndetermined && !moved && r.watched() < r.StillAfter && !(known && members == 0 && r.Watch.sweeps > 1) {
 		f.waiting = true

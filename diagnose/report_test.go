@@ -153,6 +153,9 @@ func stood(change func(v *lag.View)) scene { return over(time.Minute, change) }
 // states has a scene for everything there is to say of a group.
 var states = map[string]scene{
 	"ahead": over(2*time.Second, func(v *lag.View) { group(v, "billing", "orders", 3, 10600, lag.StateAhead) }),
+	"ahead-at-first": once(func(v *lag.View) {
+		group(v, "billing", "orders", 3, 10600, lag.StateCaughtUp).Ahead = lag.Known[lag.Count](0)
+	}),
 	"lost": stood(func(v *lag.View) {
 		partition(v, "orders", 3).LogStart = lag.Known[lag.Offset](5000)
 		group(v, "billing", "orders", 3, 880, lag.StateLost)

@@ -303,7 +303,7 @@ func TestDiagnoseStopped(t *testing.T) {
 	if fetched := member.PollFetches(t.Context()); fetched.Err() != nil {
 		t.Fatal(fetched.Err())
 	}
-	s.diagnose("--wait=0s", "--group=billing").mustSay(t, 2, `^COULD NOT TELL: 1 group that may be stopped$`, `^group billing on orders-0 may be stopped: it is 6 offsets behind`)
+	s.diagnose("--wait=0s", "--group=billing").mustSay(t, 2, `^COULD NOT TELL: 1 group that may stand still$`, `^group billing on orders-0 may be stopped: it is 6 offsets behind`)
 	s.diagnose("--groups.still-after=2s", "--group=billing").mustSay(t, 1,
 		`^HELD BACK: 1 group is stopped$`,
 		`^group billing on orders-0 is stopped: there are records to read \(6 offsets under read_committed\), and its commit has not moved for the 2 s that it was watched$`,
