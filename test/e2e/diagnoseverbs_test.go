@@ -25,18 +25,25 @@ func (s *stage) diagnoseVerbs() []scenario.Verb {
 	}
 }
 
-// diagnoseHeldAfter is short, as on a real Kafka time passes.
-const diagnoseHeldAfter = 2 * time.Second
+// What lasts is told apart from everyday life soon, as on a real Kafka time
+// passes.
+const (
+	diagnoseHeldAfter  = 2 * time.Second
+	diagnoseStillAfter = 3 * time.Second
+)
 
 // lookAround sweeps as the command diagnose does, until nothing is pending, and
 // returns what there is to say.
 func (s *stage) lookAround(ctx context.Context, o diagnose.Options) (*diagnose.Report, error) {
 	o.Bootstrap, o.Principal = "BOOTSTRAP", "User:ANONYMOUS"
-	o.HeldAfter, o.StillAfter = diagnoseHeldAfter, time.Minute
-	runner := collector.NewRunner(s.exporter.client, collector.Options{
+	o.HeldAfter, o.StillAfter = diagnoseHeldAfter, diagnoseStillAfter
+	options := collector.Options{
 		Period: period, LookUpAfter: time.Nanosecond, StillAfter: time.Nanosecond, Now: s.exporter.now, Serial: s.sim != nil,
-	})
+	}
+	runner := collector.NewRunner(s.exporter.client, options)
 	watch := diagnose.NewWatch(o)
+	audit := collector.NewAuditor(s.exporter.client, options).Audit(ctx)
+	watch.Audited(audit.Judge())
 	for range 40 {
 		runner.Sweep(ctx)
 		watch.See(runner.View())
@@ -84,15 +91,17 @@ func (s *stage) diagnose(words []string) (scenario.Action, error) {
 		for _, g := range r.Groups {
 			lines = append(lines, g.Headline)
 		}
-		for _, u := range r.Untold {
-			lines = append(lines, u.Sentence)
+		for _, m := range r.Missing {
+			if !m.Harmless {
+				lines = append(lines, m.Right+" hides "+m.Hides, m.Grant)
+			}
 		}
 		return symbolic(p, words, strings.Join(lines, "\n")), nil
 	}, nil
 }
 
 var (
-	producerText = regexp.MustCompile(`\(producer (\d+) epoch (\d+)\)`)
+	producerText = regexp.MustCompile(`\(?producer (\d+) epoch (\d+)\)?`)
 	brokerText   = regexp.MustCompile(`(broker|coordinator) (\d+)\b`)
 	spanText     = regexp.MustCompile(`\d+ (ms|s|m|h|d)( \d+ (s|m|h))?\b`)
 )
