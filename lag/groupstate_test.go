@@ -269,7 +269,7 @@ func TestStateOverTime(t *testing.T) {
 }
 
 func TestConfiguredReadUncommitted(t *testing.T) {
-	tracker := Settings{Period: tenSeconds, ReadUncommitted: func(group string) bool { return group == "g" }}.NewTracker()
+	tracker := Settings{Period: tick, ReadUncommitted: func(group string) bool { return group == "g" }}.NewTracker()
 	play(t, tracker, []sight{
 		{seconds: 0, committed: 9, lso: 9, hwm: 12, members: 1, want: "undetermined"},
 		{seconds: 20, committed: 9, lso: 9, hwm: 12, members: 1, want: "undetermined"},

@@ -59,7 +59,7 @@ func (h *history) learn(l *logbook, offset Offset, at time.Time, period time.Dur
 	}
 }
 
-const tenSeconds = 10 * time.Second
+const tick = 10 * time.Second
 
 // instant is the window of an answer that took no time.
 func instant(t time.Time) *Window { return &Window{Sent: t, Answered: t} }
@@ -106,14 +106,14 @@ func TestHistoryFindsTheAgeAtStart(t *testing.T) {
 					offset := Offset(rnd.Int64N(int64(l.end())))
 					var h history
 					h.see(l.end(), instant(now))
-					asked, _ := h.learn(l, offset, now, tenSeconds)
+					asked, _ := h.learn(l, offset, now, tick)
 					worst = max(worst, asked)
-					age, ok := h.age(offset, now, tenSeconds)
+					age, ok := h.age(offset, now, tick)
 					truth := now.Sub(l.appended[offset])
 					if !ok {
 						t.Fatalf("offset %d of %d: not known after %d questions: %+v", offset, l.end(), asked, h.points)
 					}
-					if off := (age - truth).Abs(); off > max(2*tenSeconds, truth/7) {
+					if off := (age - truth).Abs(); off > max(2*tick, truth/7) {
 						t.Errorf("offset %d: age %v, in truth %v", offset, age, truth)
 					}
 				}
@@ -143,9 +143,9 @@ func TestHistoryOfItsOwn(t *testing.T) {
 			now := start
 			for i := range sweeps {
 				if n := step(i); n > 0 {
-					l.append(now.Add(time.Duration(rnd.Int64N(int64(tenSeconds)))), n, 0)
+					l.append(now.Add(time.Duration(rnd.Int64N(int64(tick)))), n, 0)
 				}
-				now = now.Add(tenSeconds)
+				now = now.Add(tick)
 				h.see(l.end(), instant(now))
 				if len(h.points) > maxPoints {
 					t.Fatalf("%d points", len(h.points))
@@ -155,17 +155,17 @@ func TestHistoryOfItsOwn(t *testing.T) {
 			first := h.points[0].offset
 			for range 2000 {
 				offset := first + Offset(rnd.Int64N(int64(l.end()-first)))
-				age, ok := h.age(offset, now, tenSeconds)
+				age, ok := h.age(offset, now, tick)
 				truth := now.Sub(l.appended[offset])
 				if !ok {
 					unknown++
 					continue
 				}
 				off := (age - truth).Abs()
-				if off > max(2*tenSeconds, truth/7) {
+				if off > max(2*tick, truth/7) {
 					t.Errorf("offset %d: age %v, in truth %v", offset, age, truth)
 				}
-				if truth > 16*tenSeconds {
+				if truth > 16*tick {
 					worst = max(worst, off.Seconds()/truth.Seconds())
 				}
 			}
@@ -227,27 +227,27 @@ func TestHistory(t *testing.T) {
 			l.append(second(7), 1, 0)
 			l.append(second(400), 9, 0)
 			h.see(10, instant(second(1000)))
-			h.learn(l, 0, second(1000), tenSeconds)
+			h.learn(l, 0, second(1000), tick)
 			return second(1000)
 		}, 0, "16m33s"},
 		{"F23: dated 90 s ahead of now: 0, never less", func(h *history, l *logbook) time.Time {
 			l.append(second(-10), 5, 0)
 			l.append(second(0), 5, 90*time.Second)
 			h.see(10, instant(second(0)))
-			h.learn(l, 5, second(0), tenSeconds)
+			h.learn(l, 5, second(0), tick)
 			return second(0)
 		}, 5, "0s"},
 		{"F23: so are those before it", func(h *history, l *logbook) time.Time {
 			l.append(second(0), 10, 90*time.Second)
 			h.see(10, instant(second(0)))
-			h.learn(l, 5, second(0), tenSeconds)
+			h.learn(l, 5, second(0), tick)
 			return second(0)
 		}, 5, "0s"},
 		{"one record from the future makes all behind it as young as the exporter", func(h *history, l *logbook) time.Time {
 			l.append(second(-5000), 1, 2*time.Hour)
 			l.append(second(-400), 9, 0)
 			h.see(10, instant(second(0)))
-			h.learn(l, 8, second(0), tenSeconds)
+			h.learn(l, 8, second(0), tick)
 			return second(30)
 		}, 8, "30s"},
 		{"a record that was backdated by years is no older than this exporter saw", func(h *history, l *logbook) time.Time {
@@ -267,7 +267,7 @@ func TestHistory(t *testing.T) {
 			h, l := &history{}, &logbook{}
 			now := c.do(h, l)
 			got := "unknown"
-			if age, ok := h.age(c.offset, now, tenSeconds); ok {
+			if age, ok := h.age(c.offset, now, tick); ok {
 				got = age.String()
 			}
 			if got != c.want {
@@ -289,7 +289,7 @@ func TestHistoryGivesUp(t *testing.T) {
 	h.see(100, instant(start))
 	asked := 0
 	for sweep := range 60 {
-		n, _ := h.learn(l, 5, start.Add(time.Duration(sweep)*tenSeconds), tenSeconds)
+		n, _ := h.learn(l, 5, start.Add(time.Duration(sweep)*tick), tick)
 		asked += n
 	}
 	if asked < maxTokens || asked > maxTokens+10 {
@@ -302,7 +302,7 @@ func TestHistoryGivesUp(t *testing.T) {
 func TestHistoryDropsWhatNobodyNeeds(t *testing.T) {
 	var h history
 	for i := range 100 {
-		h.see(Offset(i), instant(start.Add(time.Duration(i)*tenSeconds)))
+		h.see(Offset(i), instant(start.Add(time.Duration(i)*tick)))
 	}
 	h.forgetBelow(97)
 	if len(h.points) != 3 || h.points[0].offset != 97 {

@@ -138,27 +138,27 @@ func (j *groupJudge) history(m *partitionMemory, read *Partition, position Offse
 
 // setOwners fills in who is assigned the partitions on which the group has
 // commits.
-func (v *GroupView) setOwners(g *Group) {
-	assignment, known := g.Assignment.Get()
-	if !known || !g.assigns() {
+func (g *GroupView) setOwners(of *Group) {
+	assignment, known := of.Assignment.Get()
+	if !known || !of.assigns() {
 		return
 	}
-	for i := range v.Topics {
+	for i := range g.Topics {
 		var assigned []AssignedPartition
-		at, found := slices.BinarySearchFunc(assignment, v.Topics[i].Topic,
+		at, found := slices.BinarySearchFunc(assignment, g.Topics[i].Topic,
 			func(a TopicAssignment, name string) int { return strings.Compare(a.Topic, name) })
 		if found {
 			assigned = assignment[at].Partitions
 		}
-		for k := range v.Topics[i].Partitions {
-			row := &v.Topics[i].Partitions[k]
+		for k := range g.Topics[i].Partitions {
+			row := &g.Topics[i].Partitions[k]
 			at, found := slices.BinarySearchFunc(assigned, row.Partition,
 				func(a AssignedPartition, number int32) int { return int(a.Partition) - int(number) })
 			switch {
 			case !found:
-				row.Unassigned = len(v.MemberList) > 0
+				row.Unassigned = len(g.MemberList) > 0
 			case assigned[at].Member >= 0:
-				row.Owner = &v.MemberList[assigned[at].Member]
+				row.Owner = &g.MemberList[assigned[at].Member]
 			}
 		}
 	}

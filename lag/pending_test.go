@@ -52,7 +52,7 @@ func TestPendingCommits(t *testing.T) {
 		}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			tracker := NewTracker(tenSeconds)
+			tracker := NewTracker(tick)
 			for _, s := range c.sights {
 				g := committed(5)
 				g.OffsetsPartition, g.Pending = Known(int32(3)), s.pending
@@ -96,7 +96,7 @@ func TestOwners(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			g := committed(5, 5)
 			g.Type, g.ProtocolType, g.MemberList, g.Members, g.Assignment = c.kind, c.protocol, c.members, Known(len(c.members)), c.assignment
-			v := NewTracker(tenSeconds).Observe(sampled(0, topic(1, four(0, 0, 0, 9, 9, 9), four(0, 1, 0, 9, 9, 9)), g))
+			v := NewTracker(tick).Observe(sampled(0, topic(1, four(0, 0, 0, 9, 9, 9), four(0, 1, 0, 9, 9, 9)), g))
 			got := ""
 			for i, row := range v.Groups[0].Topics[0].Partitions {
 				if i > 0 {
@@ -122,7 +122,7 @@ func TestSharesAreShownAsTheBrokerTellsThem(t *testing.T) {
 	g := Group{Name: "g", Type: ShareGroup, ProtocolType: "share", Shares: Known([]TopicShares{{Topic: "t", Partitions: []SharePartition{
 		{Partition: 0}, {Partition: 1, Start: Known(Offset(5)), Lag: Known(Count(6))},
 	}}})}
-	v := NewTracker(tenSeconds).Observe(sampled(0, topic(1, four(0, 0, 0, 9, 9, 9), four(0, 1, 0, 9, 9, 9)), g)).Groups[0]
+	v := NewTracker(tick).Observe(sampled(0, topic(1, four(0, 0, 0, 9, 9, 9), four(0, 1, 0, 9, 9, 9)), g)).Groups[0]
 	if len(v.Shares) != 2 || v.Shares[0].Start.IsKnown() || v.Shares[1].Start != Known(Offset(5)) || v.Shares[1].Lag != Known(Count(6)) {
 		t.Errorf("shares %+v", v.Shares)
 	}

@@ -54,26 +54,26 @@ func TestTimeLag(t *testing.T) {
 // play plays the story, and checks every age.
 func (s *story) play(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, uint64(len(s.reason))))
-	tracker := NewTracker(tenSeconds)
+	tracker := NewTracker(tick)
 	l := &logbook{}
 	committed := Offset(0)
 	known, due, questions := 0, 0, 0
 	sinceStart := 0
 	for i := range s.steps {
-		now := start.Add(time.Duration(i) * tenSeconds)
+		now := start.Add(time.Duration(i) * tick)
 		moments := make([]time.Duration, s.produced(i))
 		for k := range moments {
-			moments[k] = time.Duration(rnd.Int64N(int64(tenSeconds)))
+			moments[k] = time.Duration(rnd.Int64N(int64(tick)))
 		}
 		slices.Sort(moments)
 		for _, d := range moments {
 			l.append(now.Add(d), 1, s.ahead)
 		}
-		now = now.Add(tenSeconds)
+		now = now.Add(tick)
 		committed = s.consumed(i, committed, l.end())
 		l.first = s.start(i, l.end())
 		if sinceStart++; s.restarts(i) {
-			tracker, sinceStart = NewTracker(tenSeconds), 1
+			tracker, sinceStart = NewTracker(tick), 1
 		}
 		lso := s.held(i, l.end())
 		row, asked := s.sweep(tracker, l, committed, lso, now)
@@ -101,7 +101,7 @@ func (s *story) play(t *testing.T) {
 		}
 		// What was appended before the exporter began is dated by the producers,
 		// and never later than it was seen.
-		allowed := max(2*tenSeconds, truth/7) + s.ahead
+		allowed := max(2*tick, truth/7) + s.ahead
 		if off := (age - truth).Abs(); off > allowed || age < 0 {
 			t.Fatalf("step %d, %d since the exporter began: offset %d of %d: age %v, in truth %v", i, sinceStart, position, l.end(), age, truth)
 		}
@@ -138,10 +138,10 @@ func (s *story) sweep(tracker *Tracker, l *logbook, committed, lso Offset, now t
 // tracker's own history alone.
 func TestHealthyGroupsAskNothing(t *testing.T) {
 	s := &story{}
-	tracker := NewTracker(tenSeconds)
+	tracker := NewTracker(tick)
 	l := &logbook{}
 	for i := range 100 {
-		now := start.Add(time.Duration(i) * tenSeconds)
+		now := start.Add(time.Duration(i) * tick)
 		committed := l.end()
 		if _, asked := s.sweep(tracker, l, committed, l.end(), now); asked > 0 {
 			t.Fatalf("sweep %d: %d questions", i, asked)
@@ -226,7 +226,7 @@ func TestWantFetches(t *testing.T) {
 	}
 
 	t.Run("a group that moves on a partition that is stalled", func(t *testing.T) {
-		tracker := NewTracker(tenSeconds)
+		tracker := NewTracker(tick)
 		for i, want := range []string{"[]", "[{t 0 6 false}]", "[{t 0 7 false}]"} {
 			s := sampled(float64(10*i), topic(1, four(float64(10*i), 0, 0, 9, 20, 20)), group("g", Offset(5+i)))
 			if got := fmt.Sprint(tracker.WantFetches(&s)); got != want {
