@@ -81,7 +81,10 @@ func (s *stage) newExporter(_ context.Context, p *scenario.Play, words []string)
 			return "", fmt.Errorf("no option %s", word)
 		}
 	}
-	s.exporter, s.page = s.restart(), page{}
+	s.page = page{}
+	if s.restart != nil { // else watch starts it
+		s.exporter = s.restart()
+	}
 	return "", nil
 }
 

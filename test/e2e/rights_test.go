@@ -9,7 +9,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/lso-exporter/lso-exporter/collector"
 	"github.com/lso-exporter/lso-exporter/metrics"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
@@ -54,7 +53,9 @@ func (s *stage) watch(words []string) (scenario.Action, error) {
 			return "", fmt.Errorf("%w: users", scenario.ErrNotOffered)
 		}
 		client := asUser{s.cluster, users, p.Name(words[0])}
-		s.exporter = newExporter(s.t, words[0], client, s.cluster.Now, collector.Options{LookUpAfter: lookUpAfter, Serial: s.sim != nil}, metrics.Options{})
+		options := s.options
+		options.Serial = s.sim != nil
+		s.exporter = newExporter(s.t, words[0], client, s.cluster.Now, options, metrics.Options{})
 		s.exporter.judged = false
 		s.page = nil
 		return "", nil
