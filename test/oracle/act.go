@@ -70,7 +70,7 @@ const (
 	// DeleteGroup: Group.
 	DeleteGroup Kind = "delete_group"
 	// JoinGroup: Group, Member, Topics (those it may be assigned partitions of).
-	// A member that joins again stays one member.
+	// A member that joins again stays one member; "*" stands for any topic.
 	JoinGroup Kind = "join_group"
 	// LeaveGroup: Group, Member. A member that fell silent leaves at an unknown
 	// moment: Answered is zero.

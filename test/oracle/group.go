@@ -172,12 +172,14 @@ func (g *group) count(s, e moment) (least, most int) {
 	return least, most
 }
 
-// subscribed says whether a member of [s, e] may have, and whether one must
-// have, partitions of the topic.
+// anyTopic stands in JoinGroup's Topics for topics that are not known by name.
+const anyTopic = "*"
+
+// subscribed says whether a member of [s, e] may have partitions of the topic.
 func (g *group) subscribed(topic string, s, e moment) (may bool) {
 	for _, stays := range g.members {
 		for _, m := range stays {
-			if m.joined.early <= e && m.left.late >= s && slices.Contains(m.topics, topic) {
+			if m.joined.early <= e && m.left.late >= s && (slices.Contains(m.topics, topic) || slices.Contains(m.topics, anyTopic)) {
 				may = true
 			}
 		}

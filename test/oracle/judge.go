@@ -331,6 +331,12 @@ func (v *verdict) missing() {
 	v.missingGroups()
 }
 
+// excused says whether what excuses an absence was so in this sweep, or in the
+// exporter's sweep before: it may take one to find out that a broker is back.
+func (v *verdict) excused(by func(s, e moment) bool) bool {
+	return by(v.s, v.e) || v.life.last != nil && by(v.life.last.s, v.life.last.e)
+}
+
 // show says whether a metric is to be shown at all.
 func (v *verdict) show(name string) bool { return !v.judge.Without[name] }
 

@@ -345,10 +345,15 @@ func (v *verdict) missingGroups() {
 	const rule = "a group that can be read lacks a sample"
 	for _, name := range sortedKeys(v.truth().groups) {
 		g := v.truth().groups[name]
-		if _, must := g.exists(v.s, v.e); !must || !v.truth().kept(g, v.s, v.e) || v.hidden("", name) || v.truth().groupExcused(g, v.s, v.e) {
+		_, must := g.exists(v.s, v.e)
+		away := v.excused(func(s, e moment) bool { return v.truth().groupExcused(g, s, e) })
+		if !must || !v.truth().kept(g, v.s, v.e) || away || v.hidden("", name) {
 			continue
 		}
-		required := []string{groupInfo, groupState, members, uncommitted, orphans}
+		required := []string{groupInfo, groupState, members, orphans}
+		if v.settled(name) {
+			required = append(required, uncommitted)
+		}
 		if v.page.byName[groupInfo][ref{group: name}].labels["type"] == "share" {
 			required = required[:3] // it has no commits
 		}
@@ -361,6 +366,17 @@ func (v *verdict) missingGroups() {
 			}
 		}
 	}
+}
+
+// settled says whether the page's state of a group is one in which it is known
+// what is assigned to its members.
+func (v *verdict) settled(group string) bool {
+	for _, s := range v.page.samples {
+		if s.name == groupState && s.labels["group"] == group {
+			return slices.Contains([]string{"Stable", "Empty"}, s.labels["state"])
+		}
+	}
+	return false
 }
 
 func (v *verdict) missingCommits(group, topic, rule string) {

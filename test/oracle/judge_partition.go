@@ -362,7 +362,7 @@ func (v *verdict) missingPartitions() {
 				v.require(replicas, r, rule)
 				v.require(inSync, r, rule)
 			}
-			if v.truth().leaderExcused(p, v.s, v.e) {
+			if v.excused(func(s, e moment) bool { return v.truth().leaderExcused(p, s, e) }) {
 				continue
 			}
 			for _, metric := range []string{logStart, lastStable, highWater, logEnd, unstable, belowTotal, observed, stalled, leader} {
