@@ -35,9 +35,9 @@ type Options struct {
 const DefaultWithin = 30 * time.Second
 
 const (
-	holdDefault = time.Second           // how long a held output must stay
-	pollPeriod  = 20 * time.Millisecond // between two attempts
-	sendWithin  = 50 * time.Millisecond // what a step that does not wait allows for the way
+	holdDefault = time.Second            // how long a held output must stay
+	pollPeriod  = 20 * time.Millisecond  // between two attempts
+	sendWithin  = 500 * time.Millisecond // what a step that does not wait allows for the way
 	// afterFailure replaces the deadline once an awaited output failed to come:
 	// the rest is played for the reader of the differences.
 	afterFailure = 2 * time.Second
