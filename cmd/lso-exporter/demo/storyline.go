@@ -55,7 +55,7 @@ const (
 	quietFor     = 20 * time.Second // between two of them
 	fetchingFor  = 15 * time.Second // audit's follower
 	standingFor  = 10 * time.Second // well below replica.lag.time.max.ms
-	readableFor  = 2 * time.Second  // ledger
+	readableFor  = 2 * time.Second  // ledger and shipments
 	slowFor      = 30 * time.Second
 	catchesUpFor = 15 * time.Second
 )
@@ -86,6 +86,7 @@ func Play(ctx context.Context, cluster *simbroker.Cluster) error {
 		tell(app.Run)
 	}
 	tell(s.hang)
+	tell(s.leave)
 	tell(s.settle)
 	if len(s.brokers) > 1 {
 		tell(s.holdFollower)
@@ -138,7 +139,6 @@ func (s story) applications() []workload.App {
 		workload.Producer{Seeds: s.seeds, Topic: "payments", Every: 50 * time.Millisecond},
 		workload.Producer{Seeds: s.seeds, Topic: "shipments", Every: 100 * time.Millisecond},
 		workload.Consumer{Seeds: s.seeds, Group: "dispatch", Topic: "shipments"},
-		workload.Leaver{Seeds: s.seeds, Topic: "shipments", TransactionalID: "carrier-sync", Records: 3, Timeout: openFor, Pause: quietFor},
 		workload.Consumer{Seeds: s.seeds, Group: "bookkeeping", Topic: "ledger"},
 		workload.Producer{Seeds: s.seeds, Topic: "ledger", Every: 500 * time.Millisecond},
 		workload.Transactor{Seeds: s.seeds, Topic: "campaigns", TransactionalID: "mailer", Records: 5, Work: 200 * time.Millisecond, Pause: 300 * time.Millisecond, AbortEvery: 2},
@@ -155,6 +155,18 @@ func (s story) hang(ctx context.Context) error {
 		return nil
 	}
 	return workload.Hang(ctx, s.seeds, "ledger", 0, "ledger-import", 4)
+}
+
+// leave leaves transactions open in shipments, once dispatch has had something to
+// read and commit.
+func (s story) leave(ctx context.Context) error {
+	if !wait(ctx, readableFor) {
+		return nil
+	}
+	return workload.Leaver{
+		Seeds: s.seeds, Topic: "shipments", TransactionalID: "carrier-sync",
+		Records: 3, Timeout: openFor, Pause: quietFor,
+	}.Run(ctx)
 }
 
 // settle has group settlement slow for a while, then fast.
