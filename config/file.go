@@ -27,7 +27,7 @@ type file struct {
 // environment.
 func readFile(name string, environment map[string]string) ([]assignment, Problems) {
 	f := &file{name: name, environment: environment}
-	content, err := os.ReadFile(name)
+	content, err := readAtMost(name, maxFileSize)
 	if err != nil {
 		// The path is in the problem already.
 		var pathErr *fs.PathError
@@ -46,7 +46,9 @@ func readFile(name string, environment map[string]string) ([]assignment, Problem
 		f.complainSyntax(err, content)
 		return nil, f.problems
 	}
-	f.section("", document.Content[0])
+	if !f.hasAliases(&document) {
+		f.section("", document.Content[0])
+	}
 	var second yaml.Node
 	switch err := decoder.Decode(&second); {
 	case err == nil:
@@ -55,6 +57,37 @@ func readFile(name string, environment map[string]string) ([]assignment, Problem
 		f.complainSyntax(err, content)
 	}
 	return f.assignments, f.problems
+}
+
+// maxFileSize is far above what a configuration needs, in bytes.
+const maxFileSize = 1 << 20
+
+// readAtMost reads a file, which may be a pipe, that is no larger than limit.
+func readAtMost(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(content)) > limit {
+		err = fmt.Errorf("it is larger than %d bytes", limit)
+	}
+	return content, err
+}
+
+// hasAliases complains of every alias: a few lines of them can stand for more
+// than there is memory, or for themselves.
+func (f *file) hasAliases(node *yaml.Node) bool {
+	if node.Kind == yaml.AliasNode {
+		f.complain(node.Line, "", "*"+node.Value, "is an alias; write in its place what it stands for")
+		return true
+	}
+	found := false
+	for _, part := range node.Content {
+		found = f.hasAliases(part) || found
+	}
+	return found
 }
 
 func (f *file) complain(line int, key, value, fault string) {
@@ -78,7 +111,6 @@ func (f *file) complainSyntax(err error, content []byte) {
 // section walks the mapping node, whose key is path (empty for the file as a
 // whole).
 func (f *file) section(path string, node *yaml.Node) {
-	node = resolve(node)
 	if node.Kind != yaml.MappingNode {
 		what := "the file"
 		if path != "" {
@@ -140,14 +172,12 @@ func suggestKey(path, key string) string {
 
 // value takes the value of a setting from node.
 func (f *file) value(s setting, line int, node *yaml.Node) {
-	node = resolve(node)
 	scalars := []*yaml.Node{node}
 	if node.Kind == yaml.SequenceNode && s.kind.list {
 		scalars = node.Content
 	}
 	texts, written := []string{}, []string{}
 	for _, scalar := range scalars {
-		scalar = resolve(scalar)
 		if fault := wrongType(s.kind, scalar); fault != "" {
 			f.complain(max(line, scalar.Line), s.key, show(node), fault)
 			return
@@ -191,17 +221,8 @@ func wrongType(k kind, node *yaml.Node) string {
 	return ""
 }
 
-// resolve follows an alias to what it stands for.
-func resolve(node *yaml.Node) *yaml.Node {
-	for node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
-	return node
-}
-
 // show is the value of node as a Problem names it.
 func show(node *yaml.Node) string {
-	node = resolve(node)
 	switch node.Kind {
 	case yaml.ScalarNode:
 		return node.Value

@@ -155,16 +155,25 @@ func readEnvironment(environment map[string]string) ([]assignment, Problems) {
 // a Service whose name begins with lso-exporter. They are not ours to judge.
 var serviceLink = regexp.MustCompile(`^LSO_EXPORTER_(?:.*_)?(?:SERVICE_HOST|SERVICE_PORT(?:_.*)?|PORT(?:_.*)?)$`)
 
+// quoted matches what a fault quotes of a value. Where the value came from a
+// ${NAME}, it is left out: it may be a secret.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|` + "`[^`]*`")
+
 func (l *Loaded) assign(a assignment) *Problem {
+	referred := a.written != nil && !slices.Equal(a.written, a.texts)
 	if err := a.setting.set(&l.config, a.texts); err != nil {
+		fault := err.Error()
+		if referred {
+			fault = quoted.ReplaceAllLiteralString(fault, "…")
+		}
 		return &Problem{
 			Source: a.origin.Source, Line: a.origin.Line, Key: a.origin.Key,
-			Value: a.shown, Fault: err.Error(),
+			Value: a.shown, Fault: fault,
 		}
 	}
 	l.origins[a.setting.key] = a.origin
 	delete(l.written, a.setting.key)
-	if a.written != nil && !slices.Equal(a.written, a.texts) {
+	if referred {
 		l.written[a.setting.key] = a.written
 	}
 	return nil

@@ -420,6 +420,32 @@ func TestProblems(t *testing.T) {
 			want: []string{`exporter.yml:2: "brokers: [a:1]" is not YAML (found character that cannot start any token); mend indentation and quotes here or in the line before`},
 		},
 		{
+			name: "the entry of a list, from a reference",
+			file: "kafka: {brokers: [\"${SECRET}\"]}\n",
+			env:  []string{"SECRET=hunter2"},
+			want: []string{`exporter.yml:1: kafka.brokers = "[${SECRET}]" has the entry …, which is not host:port; write such as kafka-1:9092 or [::1]:9092`},
+		},
+		{
+			name: "an expression of two lines",
+			file: brokers + "topics: {include: \"(\\n\"}\n",
+			want: []string{`exporter.yml:2: topics.include = "(\n" is not a regular expression (missing closing ): ` + "`(\\n`" + `); mend it by the RE2 syntax, https://github.com/google/re2/wiki/Syntax`},
+		},
+		{
+			name: "alias of itself",
+			file: "a: &a [*a]\n",
+			want: []string{`exporter.yml:1: "*a" is an alias; write in its place what it stands for`},
+		},
+		{
+			name: "alias",
+			file: brokers + "cluster: &a x\nlog: {level: *a}\n",
+			want: []string{`exporter.yml:3: "*a" is an alias; write in its place what it stands for`},
+		},
+		{
+			name: "larger than any configuration",
+			file: strings.Repeat("#\n", 1<<19) + "#",
+			want: []string{`exporter.yml: cannot be read (it is larger than 1048576 bytes); give --config.file a file that this user may read`},
+		},
+		{
 			name: "second document",
 			file: brokers + "---\ncluster: a\n",
 			want: []string{`exporter.yml:3: is in a second document; keep one, without a line of three dashes after it`},

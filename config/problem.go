@@ -36,9 +36,12 @@ func (p Problem) Error() string {
 	if p.Key != "" || p.Value != "" {
 		b.WriteString(quote(p.Value) + " ")
 	}
-	b.WriteString(p.Fault)
+	b.WriteString(oneLine.Replace(p.Fault))
 	return b.String()
 }
+
+// oneLine keeps a fault that quotes a value on its line.
+var oneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // shownLength is how many characters of a value a Problem shows.
 const shownLength = 80
