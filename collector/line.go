@@ -127,6 +127,9 @@ func (b *budget) take() bool { return b.left.Add(-1) >= 0 }
 // has says whether at least n requests are left.
 func (b *budget) has(n int) bool { return b.left.Load() >= int64(n) }
 
+// beyond is how many requests there are on top of n that must be left.
+func (b *budget) beyond(n int) int { return max(int(b.left.Load())-n, 0) }
+
 // subject names the broker.
 func (l *line) subject() string { return brokerSubject(l.id) }
 

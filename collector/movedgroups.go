@@ -12,6 +12,10 @@ import (
 	"github.com/lso-exporter/lso-exporter/lag"
 )
 
+// offsetSteps is how many requests a broker's offsets still need once log starts
+// and commits were read: high watermarks, last stable and log end offsets.
+const offsetSteps = 3
+
 // readMovedGroups asks once more, at their present coordinators, for the
 // commits of groups that moved, and of those that were there in the sweep
 // before and that nobody lists now: a group that was deleted is not known to
@@ -35,7 +39,10 @@ func (w *sweep) readMovedGroups(ctx context.Context, moved []string, unlisted ma
 		return
 	}
 	coordinators := w.findCoordinators(ctx, open)
-	fanOut(ctx, w.options.Serial, slices.Sorted(maps.Keys(coordinators)), always, 0,
+	// Groups that moved get what the offsets of the brokers that answer leave.
+	ids := slices.Sorted(maps.Keys(coordinators))
+	ids = ids[:min(len(ids), w.budget.beyond(offsetSteps*(len(w.brokers)-len(w.down))))]
+	fanOut(ctx, w.options.Serial, ids, always, 0,
 		func(id int32) *stepOne {
 			r := &stepOne{line: &line{sweep: w, id: id}, groups: coordinators[id], misses: newMisses()}
 			w.fetchCommits(ctx, r)
