@@ -221,6 +221,36 @@ func TestGroupThatNobodyLists(t *testing.T) {
 	}
 }
 
+// TestGroupsThatMoveLeaveTheOffsetsTheirRequests: where the description of all
+// kinds of groups leaves no request to spare, a group that moved is missed, and
+// no broker's offsets are.
+func TestGroupsThatMoveLeaveTheOffsetsTheirRequests(t *testing.T) {
+	f := newFake(2)
+	topic := f.topic("orders", 4)
+	for i, broker := range f.brokers {
+		f.group(fmt.Sprint("classic", i), broker).commit("orders", 0, 3)
+		f.group(fmt.Sprint("modern", i), broker).groupType = "consumer"
+	}
+	g := f.group("moved", 1).commit("orders", 1, 3)
+	s := NewSweeper(f, Options{Serial: true, Disabled: noLookUps})
+	s.Sweep(t.Context())
+	f.take()
+
+	g.hidden, g.coordinator = true, 2
+	sample := s.Sweep(t.Context())
+	if n := len(f.take()); n > 2+8*2 {
+		t.Errorf("%d requests, want at most %d", n, 2+8*2)
+	}
+	for i := range topic.partitions {
+		if got := offsets(partition(t, sample, "orders", i)); got != "0 5 7 9" {
+			t.Errorf("partition %d has offsets %s", i, got)
+		}
+	}
+	if got, want := missed(sample), "[group moved: no_coordinator 1]"; got != want {
+		t.Errorf("missed %s, want %s", got, want)
+	}
+}
+
 // TestDeletedGroup is F14 a: gone at the next sweep, and asked about once.
 func TestDeletedGroup(t *testing.T) {
 	f := newFake(2)
