@@ -26,6 +26,10 @@ func (c *Controller) CreateTopics(topics []NewTopic, validateOnly bool) []Create
 	return results
 }
 
+// maxNewPartitions is how many partitions one request may create, as in Kafka's
+// controller.
+const maxNewPartitions = 10_000
+
 func (c *Controller) createTopic(t NewTopic, validateOnly bool) CreatedTopic {
 	if err := c.checkName(t.Name); err != nil {
 		return CreatedTopic{Err: err}
@@ -33,6 +37,9 @@ func (c *Controller) createTopic(t NewTopic, validateOnly bool) CreatedTopic {
 	config, err := changeConfigs(property.Topic, nil, t.Configs)
 	if err != nil {
 		return CreatedTopic{Err: err}
+	}
+	if t.Partitions > maxNewPartitions {
+		return CreatedTopic{Err: refuse(kafka.ErrPolicyViolation, "Excessively large number of partitions per request.")}
 	}
 	assignments, err := c.assign(t)
 	if err != nil {
@@ -251,6 +258,9 @@ func (c *Controller) createPartitions(m MorePartitions, validateOnly bool) error
 		return refuse(kafka.ErrInvalidPartitions, "The topic %s currently has %d partition(s); %d would not be an increase.", m.Topic, have, m.Count)
 	}
 	more := int(m.Count) - have
+	if more > maxNewPartitions {
+		return kafka.ErrUnknownServerError
+	}
 	assignments, err := m.Assignments, error(nil)
 	if assignments == nil {
 		assignments, err = c.place(more, len(t.Partitions[0].Replicas))
