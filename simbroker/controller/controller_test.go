@@ -298,6 +298,7 @@ func TestCreateTopicRefusals(t *testing.T) {
 		{"exists", plain("there.is"), kafka.ErrTopicAlreadyExists},
 		{"metrics would collide", plain("there_is"), kafka.ErrInvalidTopicException},
 		{"no partitions", NewTopic{Name: "t", ReplicationFactor: 1}, kafka.ErrInvalidPartitions},
+		{"more partitions than a request may create", NewTopic{Name: "t", Partitions: 10_001, ReplicationFactor: 1}, kafka.ErrPolicyViolation},
 		{"no replicas", NewTopic{Name: "t", Partitions: 1}, kafka.ErrInvalidReplicationFactor},
 		{"too few brokers", NewTopic{Name: "t", Partitions: 1, ReplicationFactor: 3}, kafka.ErrInvalidReplicationFactor},
 		{"gap in the assignment", manual(map[int32][]kafka.BrokerID{1: {1}}), kafka.ErrInvalidReplicaAssignment},
@@ -380,6 +381,7 @@ func TestCreatePartitions(t *testing.T) {
 		{"unknown topic", MorePartitions{Topic: "u", Count: 2}, kafka.ErrUnknownTopicOrPartition},
 		{"same count", MorePartitions{Topic: "t", Count: 1}, kafka.ErrInvalidPartitions},
 		{"fewer", MorePartitions{Topic: "t", Count: 0}, kafka.ErrInvalidPartitions},
+		{"more than a request may create", MorePartitions{Topic: "t", Count: 10_002}, kafka.ErrUnknownServerError},
 		{"wrong number of assignments", MorePartitions{Topic: "t", Count: 3, Assignments: [][]kafka.BrokerID{{1, 2}}}, kafka.ErrInvalidReplicaAssignment},
 	} {
 		if got := grow(r.more); !errors.Is(got, r.want) {
