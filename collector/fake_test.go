@@ -369,6 +369,8 @@ func (f *fake) describeClassic(broker int32, r *kmsg.DescribeGroupsRequest) kmsg
 			d.ErrorCode = 69
 		case g.coordinator != broker:
 			d.ErrorCode = 16
+		case g.describeError != 0:
+			d.ErrorCode = g.describeError
 		default:
 			d.State, d.ProtocolType = g.state, g.protocol
 			for i := range g.members {

@@ -35,12 +35,48 @@ func (w *sweep) askGroups(ctx context.Context, r *stepOne) {
 	}
 	r.listed = resp.ErrorCode == 0
 	r.groups = groupsOf(resp, r.line.id, w.options.Groups)
+	if !r.listed {
+		w.addUnlisted(r)
+	}
 
 	for _, d := range descriptions {
 		w.describe(ctx, r, d)
 	}
 	w.fetchCommits(ctx, r)
-	r.groups = slices.DeleteFunc(r.groups, func(g lag.Group) bool { return r.gone[g.Name] })
+	r.groups = slices.DeleteFunc(r.groups, func(g lag.Group) bool {
+		return r.gone[g.Name] || r.unlisted[g.Name] && !seen(&g)
+	})
+}
+
+// addUnlisted adds the groups that the broker coordinated in the sweep before
+// to those that it lists: while it loads one partition of __consumer_offsets, a
+// broker answers COORDINATOR_LOAD_IN_PROGRESS in place of all its groups, and
+// tells of those that it has loaded when it is asked by name.
+func (w *sweep) addUnlisted(r *stepOne) {
+	r.unlisted = make(map[string]bool)
+	var groups []lag.Group
+	for name, k := range w.known {
+		if k.coordinator == r.line.id && r.group(name) == nil {
+			g := k.group(name)
+			g.Coordinator = lag.BrokerID(r.line.id)
+			groups = append(groups, g)
+			r.unlisted[name] = true
+		}
+	}
+	r.groups = append(r.groups, groups...)
+	sortByName(r.groups)
+}
+
+// group returns a remembered group, of which no more is known than its kind.
+func (k knownGroup) group(name string) lag.Group {
+	return lag.Group{Name: name, Type: k.groupType, ProtocolType: k.protocolType, Coordinator: lag.NoBroker}
+}
+
+// seen says whether answers show that a group exists which was not listed. A
+// coordinator describes one that it does not know as Dead, and tells no commits
+// of it.
+func seen(g *lag.Group) bool {
+	return len(g.Commits) > 0 || g.Members.IsKnown() && g.State != "Dead"
 }
 
 // lack notes that a request had no answer, unless the line has failed: then
@@ -67,8 +103,13 @@ func groupsOf(resp *kmsg.ListGroupsResponse, coordinator int32, wants func(group
 			State:        g.GroupState,
 		})
 	}
-	slices.SortFunc(groups, func(a, b lag.Group) int { return strings.Compare(a.Name, b.Name) })
+	sortByName(groups)
 	return slices.CompactFunc(groups, func(a, b lag.Group) bool { return a.Name == b.Name })
+}
+
+// sortByName brings groups in the order in which samples have them.
+func sortByName(groups []lag.Group) {
+	slices.SortFunc(groups, func(a, b lag.Group) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // group returns a listed group by name; nil if it was not listed.

@@ -221,6 +221,74 @@ func TestGroupThatNobodyLists(t *testing.T) {
 	}
 }
 
+// TestBrokerThatLoads: while it loads a part of its groups, a broker answers an
+// error in place of its list. Groups of the sweep before are asked for by name.
+func TestBrokerThatLoads(t *testing.T) {
+	f := newFake(2)
+	f.topic("orders", 2)
+	f.group("elsewhere", 2).commit("orders", 0, 1)
+	f.group("loaded", 1).commit("orders", 0, 3)
+	f.group("empty", 1)
+	f.group("modern", 1).commit("orders", 1, 4).groupType = "consumer"
+	f.group("sharing", 1).groupType = "share"
+	loads := f.group("loads", 1).commit("orders", 0, 5)
+	f.group("deleted", 1).commit("orders", 1, 6)
+	f.group("moves", 1).commit("orders", 1, 7)
+	s := NewSweeper(f, Options{Serial: true, Disabled: noLookUps})
+	if sample := s.Sweep(t.Context()); len(sample.Groups) != 8 || len(sample.Missed) > 0 {
+		t.Fatalf("%d groups, missed %s", len(sample.Groups), missed(sample))
+	}
+	f.take()
+
+	loading := true
+	f.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {
+		if loading && broker == 1 && req.Key() == kmsg.ListGroups.Int16() {
+			resp := kmsg.NewPtrListGroupsResponse()
+			resp.Version, resp.ErrorCode = req.GetVersion(), 14
+			return resp, nil
+		}
+		return nil, nil
+	}
+	loads.errorCode, loads.describeError = 14, 14
+	f.groups = slices.DeleteFunc(f.groups, func(g *fakeGroup) bool { return g.name == "deleted" })
+	moves := f.byName()["moves"]
+	moves.coordinator, moves.hidden = 2, true
+	f.group("unheard of", 1)
+	for i := range 2 {
+		sample := s.Sweep(t.Context())
+		for name, want := range map[string]string{
+			"elsewhere":  "classic/consumer Stable at 2, 1 members, assigned [], commits orders-0@1",
+			"loaded":     "classic/consumer Stable at 1, 1 members, assigned [], commits orders-0@3",
+			"empty":      "classic/consumer Stable at 1, 1 members, assigned [], commits",
+			"modern":     "consumer/consumer Stable at 1, 1 members, assigned [], commits orders-1@4",
+			"sharing":    "share/consumer Stable at 1, 1 members, assigned []",
+			"moves":      "classic/consumer  at 2, commits orders-1@7",
+			"loads":      "none",
+			"deleted":    "none",
+			"unheard of": "none",
+		} {
+			if got := showGroup(groupNamed(sample, name)); got != want {
+				t.Errorf("sweep %d: %s is %s, want %s", i, name, got, want)
+			}
+		}
+		wantMissed := "[broker 1: no_coordinator 1 group loads: no_coordinator 1 group moves: no_coordinator 1]"
+		if i > 0 {
+			wantMissed = "[broker 1: no_coordinator 1 group loads: no_coordinator 1]"
+		}
+		if got := missed(sample); got != wantMissed {
+			t.Errorf("sweep %d: missed %s, want %s", i, got, wantMissed)
+		}
+		if n := len(f.take()); n > 2+8*2+2 { // and the share group's description and offsets
+			t.Errorf("sweep %d: %d requests", i, n)
+		}
+	}
+	loading, moves.hidden = false, false
+	loads.errorCode, loads.describeError = 0, 0
+	if sample := s.Sweep(t.Context()); len(sample.Groups) != 8 || len(sample.Missed) > 0 {
+		t.Errorf("loaded: %d groups, missed %s", len(sample.Groups), missed(sample))
+	}
+}
+
 // TestGroupsThatMoveLeaveTheOffsetsTheirRequests: where the description of all
 // kinds of groups leaves no request to spare, a group that moved is missed, and
 // no broker's offsets are.

@@ -38,6 +38,11 @@ func (m *misses) add(kind lag.MissKind, subject string, n int, detail string, co
 	}
 }
 
+// has says whether something of a kind was counted for a subject.
+func (m *misses) has(kind lag.MissKind, subject string) bool {
+	return m.count[missKey{kind, subject}] != nil
+}
+
 // merge adds the misses of a part of the sweep.
 func (m *misses) merge(part misses) {
 	for key, miss := range part.count {

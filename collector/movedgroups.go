@@ -21,18 +21,23 @@ const offsetSteps = 3
 // before and that nobody lists now: a group that was deleted is not known to
 // its coordinator either, while one whose coordinator fails over is listed by
 // nobody for a moment, without an error anywhere. unlisted are the brokers that
-// did not list their groups, of which nothing is known.
+// did not list their groups; those they had were asked for by name.
 func (w *sweep) readMovedGroups(ctx context.Context, moved []string, unlisted map[int32]bool) {
 	w.sortGroups()
 	open := make(map[string]lag.Group) // the groups that are looked for
 	for _, name := range moved {
-		if i, ok := w.findGroup(name); ok && !w.groups[i].CommitsRead {
+		switch i, ok := w.findGroup(name); {
+		case !ok:
+			g := w.known[name].group(name)
+			g.Coordinator = lag.BrokerID(w.known[name].coordinator)
+			open[name] = g
+		case !w.groups[i].CommitsRead:
 			open[name] = w.groups[i]
 		}
 	}
 	for name, k := range w.known {
 		if _, ok := w.findGroup(name); !ok && !unlisted[k.coordinator] && !w.down[k.coordinator] && k.groupType != lag.ShareGroup {
-			open[name] = lag.Group{Name: name, Type: k.groupType, ProtocolType: k.protocolType, Coordinator: lag.NoBroker}
+			open[name] = k.group(name)
 		}
 	}
 	if len(open) == 0 {
@@ -50,14 +55,16 @@ func (w *sweep) readMovedGroups(ctx context.Context, moved []string, unlisted ma
 		},
 		func(id int32, r *stepOne) { w.mergeMovedGroups(open, id, r) })
 	for name := range open {
-		w.misses.add(lag.MissNoCoordinator, "group "+name, 1, "", Groups)
+		if subject := "group " + name; !w.misses.has(lag.MissNoCoordinator, subject) {
+			w.misses.add(lag.MissNoCoordinator, subject, 1, "", Groups)
+		}
 	}
 }
 
 // findCoordinators returns the open groups by the broker that coordinates
-// them, each broker's by name, as far as it can be asked. Groups that this
-// principal may not see any more are forgotten, and so are vanished ones if the
-// broker cannot say where they are.
+// them, each broker's by name, as far as it can be asked and is not the one that
+// has just refused to tell. Groups that this principal may not see any more are
+// forgotten, and so are vanished ones if the broker cannot say where they are.
 func (w *sweep) findCoordinators(ctx context.Context, open map[string]lag.Group) map[int32][]lag.Group {
 	req := kmsg.NewPtrFindCoordinatorRequest()
 	req.CoordinatorType = 0 // groups
@@ -80,13 +87,13 @@ func (w *sweep) findCoordinators(ctx context.Context, open map[string]lag.Group)
 		case !ok:
 		case kerr.ErrorForCode(c.ErrorCode) == kerr.GroupAuthorizationFailed:
 			w.forget(open, c.Key)
-		case c.ErrorCode == 0 && known && !w.down[c.NodeID]:
+		case c.ErrorCode == 0 && known && !w.down[c.NodeID] && c.NodeID != int32(g.Coordinator):
 			g.Coordinator = lag.BrokerID(c.NodeID)
 			coordinators[c.NodeID] = append(coordinators[c.NodeID], g)
 		}
 	}
 	for _, groups := range coordinators {
-		slices.SortFunc(groups, func(a, b lag.Group) int { return strings.Compare(a.Name, b.Name) })
+		sortByName(groups)
 	}
 	return coordinators
 }

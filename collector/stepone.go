@@ -13,6 +13,9 @@ type stepOne struct {
 	listed bool // it listed its groups
 	groups []lag.Group
 	gone   map[string]bool // groups that were deleted since they were listed
+	// unlisted are the groups that it was asked for by name, as it did not list
+	// its groups.
+	unlisted map[string]bool
 	moved  []string        // groups of which it says that it is not the coordinator
 	misses misses
 	starts []answered // one for each chunk of the plan; without answer where there was none
