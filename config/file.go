@@ -103,7 +103,7 @@ func (f *file) complainSyntax(err error, content []byte) {
 		cause = m[2]
 	}
 	if lines := strings.Split(string(content), "\n"); line > 0 && line <= len(lines) {
-		text = strings.TrimSpace(lines[line-1])
+		text = maskLine(lines[:line])
 	}
 	f.complain(line, "", text, fmt.Sprintf("is not YAML (%s); mend indentation and quotes here or in the line before", cause))
 }
@@ -127,7 +127,7 @@ func (f *file) section(path string, node *yaml.Node) {
 			key = path + "." + key
 		}
 		if line, twice := seen[key]; twice {
-			f.complain(keyNode.Line, key, show(valueNode), fmt.Sprintf("stands in line %d already; remove one of the two", line))
+			f.complain(keyNode.Line, key, maskNode(key, valueNode), fmt.Sprintf("stands in line %d already; remove one of the two", line))
 			continue
 		}
 		seen[key] = keyNode.Line
@@ -139,7 +139,8 @@ func (f *file) section(path string, node *yaml.Node) {
 		case at >= 0:
 			f.value(settings[at], keyNode.Line, valueNode)
 		default:
-			f.complain(keyNode.Line, key, show(valueNode), "is an unknown key; remove it"+suggestKey(path, key))
+			meant := suggestKey(path, key)
+			f.complain(keyNode.Line, key, maskNode(key+meant, valueNode), "is an unknown key; remove it"+meant)
 		}
 	}
 }
@@ -150,21 +151,24 @@ func suggestKey(path, key string) string {
 	var all, neighbours []string
 	for _, s := range sections {
 		all = append(all, s.key)
-		if path == "" {
-			neighbours = append(neighbours, s.key)
+		if parent, name := split(s.key); parent == path {
+			neighbours = append(neighbours, name)
 		}
 	}
-	name := key[strings.LastIndexByte(key, '.')+1:]
+	prefix, name := split(key)
+	if prefix != "" {
+		prefix += "."
+	}
 	for _, s := range settings {
 		all = append(all, s.key)
 		if s.section() == path {
-			neighbours = append(neighbours, s.key)
+			neighbours = append(neighbours, s.name())
 		}
 		if s.name() == name || s.key == name || strings.ReplaceAll(s.flag, "-", "_") == key {
 			return fmt.Sprintf("; did you mean %s?", s.key)
 		}
 	}
-	if s := suggestion(key, neighbours, ""); s != "" {
+	if s := suggestion(name, neighbours, prefix); s != "" {
 		return s
 	}
 	return suggestion(key, all, "")
@@ -179,12 +183,20 @@ func (f *file) value(s setting, line int, node *yaml.Node) {
 	texts, written := []string{}, []string{}
 	for _, scalar := range scalars {
 		if fault := wrongType(s.kind, scalar); fault != "" {
-			f.complain(max(line, scalar.Line), s.key, show(node), fault)
+			f.complain(max(line, scalar.Line), s.key, maskNode(s.key, node), fault)
 			return
 		}
 		text, err := expand(scalar.Value, f.environment)
 		if err != nil {
-			f.complain(scalar.Line, s.key, show(node), err.Error())
+			fault := err.Error()
+			if s.kind.secret && maskSecret(scalar.Value) == shownSecret {
+				fault = "has a ${ that is no reference to a variable that is set; write ${NAME} for one, or $${ for the characters themselves"
+			}
+			f.complain(scalar.Line, s.key, maskNode(s.key, node), fault)
+			return
+		}
+		if s.kind.secret && strings.HasPrefix(text, secretFilePrefix) && !strings.HasPrefix(scalar.Value, secretFilePrefix) {
+			f.complain(scalar.Line, s.key, maskNode(s.key, node), "refers to a text that begins with file:, which would be taken for a file's name; write file: before the reference, or put the secret into a file")
 			return
 		}
 		texts = append(texts, text)
@@ -194,7 +206,7 @@ func (f *file) value(s setting, line int, node *yaml.Node) {
 		texts, written = splitList(texts[0]), splitList(written[0])
 	}
 	f.assignments = append(f.assignments, assignment{
-		setting: s, texts: texts, written: written, shown: show(node),
+		setting: s, texts: texts, written: written, shown: maskNode(s.key, node),
 		origin: Origin{Source: f.name, Line: line, Key: s.key},
 	})
 }
@@ -235,7 +247,7 @@ func show(node *yaml.Node) string {
 	case yaml.MappingNode:
 		parts := make([]string, 0, len(node.Content)/2)
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			parts = append(parts, node.Content[i].Value+": "+show(node.Content[i+1]))
+			parts = append(parts, node.Content[i].Value+": "+maskNode(node.Content[i].Value, node.Content[i+1]))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	}

@@ -35,6 +35,8 @@ func placeholder(k kind) string {
 	switch k {
 	case durationKind:
 		return "DURATION"
+	case secretKind:
+		return "file:PATH"
 	case regexpKind:
 		return "REGEXP"
 	case addressList:
@@ -70,7 +72,7 @@ func (v *flagValue) Set(text string) error {
 	if v.setting.kind.list {
 		texts = append(a.texts, texts...)
 	}
-	a.texts, a.shown = texts, inline(texts)
+	a.texts, a.shown = texts, v.setting.shown(inline(texts))
 	return nil
 }
 

@@ -120,10 +120,10 @@ func Load(sources Sources) (*Loaded, error) {
 // readEnvironment finds the variables that hold settings.
 func readEnvironment(environment map[string]string) ([]assignment, Problems) {
 	var assignments []assignment
-	variables := []string{configFileVariable}
+	variables := []string{strings.TrimPrefix(configFileVariable, environmentPrefix)}
 	for _, s := range settings {
 		name := s.environment()
-		variables = append(variables, name)
+		variables = append(variables, strings.TrimPrefix(name, environmentPrefix))
 		text, set := environment[name]
 		if !set {
 			continue
@@ -133,18 +133,22 @@ func readEnvironment(environment map[string]string) ([]assignment, Problems) {
 			texts = splitList(text)
 		}
 		assignments = append(assignments, assignment{
-			setting: s, texts: texts, shown: text,
+			setting: s, texts: texts, shown: s.shown(text),
 			origin: Origin{Source: fromEnvironment, Key: name},
 		})
 	}
 	var problems Problems
 	for name, value := range environment {
-		if !strings.HasPrefix(name, environmentPrefix) || slices.Contains(variables, name) || serviceLink.MatchString(name) {
+		if !strings.HasPrefix(name, environmentPrefix) || slices.Contains(variables, strings.TrimPrefix(name, environmentPrefix)) || serviceLink.MatchString(name) {
 			continue
+		}
+		meant := suggestion(strings.TrimPrefix(name, environmentPrefix), variables, environmentPrefix)
+		if sensitive.MatchString(name + meant) {
+			value = maskSecret(value)
 		}
 		problems = append(problems, Problem{
 			Source: fromEnvironment, Key: name, Value: value,
-			Fault: "is an unknown variable; remove it" + suggestion(name, variables, ""),
+			Fault: "is an unknown variable; remove it" + meant,
 		})
 	}
 	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
@@ -161,7 +165,11 @@ var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|` + "`[^`]*`")
 
 func (l *Loaded) assign(a assignment) *Problem {
 	referred := a.written != nil && !slices.Equal(a.written, a.texts)
-	if err := a.setting.set(&l.config, a.texts); err != nil {
+	err := a.setting.set(&l.config, a.texts)
+	if err == nil && a.setting.kind.secret && a.origin.Source == fromCommandLine && a.shown == shownSecret {
+		err = fmt.Errorf("stands where every user of this machine can read it; write the file that holds it, such as file:/run/secrets/password, or set %s", a.setting.environment())
+	}
+	if err != nil {
 		fault := err.Error()
 		if referred {
 			fault = quoted.ReplaceAllLiteralString(fault, "…")
@@ -173,7 +181,7 @@ func (l *Loaded) assign(a assignment) *Problem {
 	}
 	l.origins[a.setting.key] = a.origin
 	delete(l.written, a.setting.key)
-	if referred {
+	if referred && !(a.setting.kind.secret && maskSecret(a.written[0]) == shownSecret) {
 		l.written[a.setting.key] = a.written
 	}
 	return nil
@@ -214,6 +222,13 @@ func (l *Loaded) validated(reachesCluster bool) (Config, error) {
 	}
 	if least := 3 * c.Sweep.Interval; c.Alerts.ExporterStale < least {
 		complain("alerts.exporter_stale", fmt.Sprintf("is shorter than three times sweep.interval (%s), and views of that age are served; lengthen it", brief(least)))
+	}
+	for _, s := range settings {
+		if s.verify != nil && reachesCluster {
+			if err := s.verify(&c); err != nil {
+				complain(s.key, err.Error())
+			}
+		}
 	}
 	if c.Web.ConfigFile != "" {
 		if err := checkWebConfigFile(c.Web.ConfigFile); err != nil {

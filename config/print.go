@@ -16,20 +16,18 @@ func (l *Loaded) Print(w io.Writer) error {
 	b.WriteString("# A flag wins over an environment variable, that over this file.\n")
 	last := ""
 	for _, s := range settings {
-		indent := ""
-		if s.section() != "" {
-			indent = "  "
-		}
 		b.WriteString("\n")
 		if s.section() != last {
-			last = s.section()
-			for _, section := range sections {
-				if section.key == last {
-					comment(&b, "", section.help)
-					fmt.Fprintf(&b, "%s:\n", section.key)
+			for _, opened := range sections {
+				if within(s.section(), opened.key) && !within(last, opened.key) {
+					indent := strings.Repeat("  ", opened.depth())
+					comment(&b, indent, opened.help)
+					fmt.Fprintf(&b, "%s%s:\n", indent, opened.name())
 				}
 			}
+			last = s.section()
 		}
+		indent := strings.Repeat("  ", strings.Count(s.key, "."))
 		comment(&b, indent, s.help)
 		comment(&b, indent, fmt.Sprintf("--%s, %s; here: %s", s.flag, s.environment(), l.origins[s.key]))
 		_, isReference := l.written[s.key]
@@ -37,6 +35,11 @@ func (l *Loaded) Print(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// within says whether a section is the other one or part of it.
+func within(section, other string) bool {
+	return section == other || strings.HasPrefix(section, other+".")
 }
 
 // commentWidth is the column at which comments are broken.

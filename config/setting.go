@@ -21,7 +21,23 @@ type section struct {
 	help string // what it is about, a sentence
 }
 
-// sections lists every section in the order in which "config print" shows them.
+// depth is in how many other sections it stands.
+func (s section) depth() int { return strings.Count(s.key, ".") }
+
+// name is the last part of the section's key.
+func (s section) name() string {
+	_, name := split(s.key)
+	return name
+}
+
+// split takes a key apart into that of its section and its name.
+func split(key string) (section, name string) {
+	i := strings.LastIndexByte(key, '.')
+	return key[:max(i, 0)], key[i+1:]
+}
+
+// sections lists every section in the order in which "config print" shows them; a
+// section within another follows it.
 var sections = []section{
 	{"kafka", "The cluster to watch."},
 	{"sweep", "The rhythm in which the cluster is read."},
@@ -40,6 +56,8 @@ type kind struct {
 	name string // as shown in the reference: "duration"
 	tag  string // YAML tag that a scalar of this kind has
 	list bool   // a list of such values
+
+	secret bool // must not be shown
 }
 
 var (
@@ -62,8 +80,16 @@ type setting struct {
 	// set stores texts (one, unless the kind is a list) in c. Its error words
 	// fault and remedy: "is not a duration; write …".
 	set func(c *Config, texts []string) error
-	// get gives the texts from which set would make what c holds.
+	// get gives the texts from which set would make what c holds, but for a
+	// secret, of which it tells no more than may be shown.
 	get func(c *Config) []string
+	// verify checks what set cannot tell, as it may change while the exporter
+	// runs: that a file can be read. Its error words fault and remedy. Nil for
+	// nothing to check.
+	verify func(c *Config) error
+	// files gives the files on which the meaning of the value depends, nil for
+	// a setting that names none.
+	files func(c *Config) []string
 }
 
 // environment is the name of the variable that holds the setting.
@@ -74,13 +100,22 @@ func (s setting) environment() string {
 // section is the key of the section in which the setting stands, empty at the
 // top of the file.
 func (s setting) section() string {
-	i := strings.LastIndexByte(s.key, '.')
-	return s.key[:max(i, 0)]
+	section, _ := split(s.key)
+	return section
 }
 
 // name is the last part of the setting's key.
 func (s setting) name() string {
-	return s.key[strings.LastIndexByte(s.key, '.')+1:]
+	_, name := split(s.key)
+	return name
+}
+
+// shown is a value of the setting as a Problem names it.
+func (s setting) shown(text string) string {
+	if s.kind.secret {
+		return maskSecret(text)
+	}
+	return text
 }
 
 // settings declares every setting, in the order in which "config print" and

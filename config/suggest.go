@@ -1,13 +1,17 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
 // suggestion is "; did you mean …?" for the option that is nearest to text, and
 // empty when none is near. The option is shown with prefix before it.
 func suggestion(text string, options []string, prefix string) string {
-	best, distance := "", len(text)/3+2
+	best, distance := "", near(text)+1
 	for _, option := range options {
-		if d := editDistance(text, option); d < distance {
+		if d := editDistance(strings.ToLower(text), strings.ToLower(option)); d < distance {
 			best, distance = option, d
 		}
 	}
@@ -15,6 +19,13 @@ func suggestion(text string, options []string, prefix string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %s%s?", prefix, best)
+}
+
+// near is how many slips of the keyboard a word may be from what was meant: one
+// in a short word, a few in a long one, none in one of a letter or two.
+func near(text string) int {
+	n := utf8.RuneCountInString(text)
+	return min(n/6+1, n/3, 3)
 }
 
 // editDistance counts the insertions, deletions, replacements and swaps of
