@@ -29,6 +29,7 @@ var apis = []api{
 	{kmsg.ListTransactions, 0, 2},
 	{kmsg.DescribeTransactions, 0, 0},
 	{kmsg.DescribeConfigs, 1, 4},
+	{kmsg.DescribeACLs, 1, 3}, // 1 has prefixed patterns
 
 	{kmsg.ApiVersions, 0, 4},
 	{kmsg.SASLHandshake, 0, 1},

@@ -26,7 +26,10 @@ type fake struct {
 	transactions []*fakeTransaction
 	coordinators map[int32]int16 // what ListTransactions answers in place of a list
 	hidesIDs     bool            // the principal may describe no transactional id
+	unaware      map[int32]bool  // brokers that do not know yet that they coordinate
 	scanPeriod   string          // empty: it may not be read
+	denials      []fakeDenial    // the ACLs on transactional ids
+	aclsError    int16           // of DescribeAcls
 
 	// before is called, without the lock, before a request is answered; a
 	// response or an error that it returns is the answer.
@@ -80,6 +83,12 @@ type fakeTransaction struct {
 	start       int64
 	timeout     int32
 	topics      map[string][]int32
+}
+
+// fakeDenial is an ACL that denies DESCRIBE on transactional ids.
+type fakeDenial struct {
+	name   string
+	prefix bool
 }
 
 type fakeGroup struct {
@@ -263,6 +272,8 @@ func (f *fake) answer(broker int32, req kmsg.Request) kmsg.Response {
 		return f.describeTransactions(broker, r)
 	case *kmsg.DescribeConfigsRequest:
 		return f.describeConfigs(broker, r)
+	case *kmsg.DescribeACLsRequest:
+		return f.describeACLs(r)
 	case *kmsg.ShareGroupDescribeRequest:
 		return f.describeShare(broker, r)
 	case *kmsg.StreamsGroupDescribeRequest:

@@ -3,8 +3,11 @@ package collector
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
 // noLookUps switches the collector of transactions off, for tests of the other
@@ -57,7 +60,7 @@ func (f *fake) listTransactions(broker int32, r *kmsg.ListTransactionsRequest) k
 		return resp
 	}
 	for _, t := range f.transactions {
-		if t.coordinator != broker || f.hidesIDs || len(r.ProducerIDFilters) > 0 && !slices.Contains(r.ProducerIDFilters, t.producer) {
+		if t.coordinator != broker || f.hidesIDs || f.unaware[broker] || f.denied(t.id) || len(r.ProducerIDFilters) > 0 && !slices.Contains(r.ProducerIDFilters, t.producer) {
 			continue
 		}
 		s := kmsg.NewListTransactionsResponseTransactionState()
@@ -74,10 +77,14 @@ func (f *fake) describeTransactions(broker int32, r *kmsg.DescribeTransactionsRe
 		s.TransactionalID = id
 		i := slices.IndexFunc(f.transactions, func(t *fakeTransaction) bool { return t.id == id })
 		switch {
-		case f.hidesIDs:
+		case f.hidesIDs, f.denied(id):
 			s.ErrorCode = 53
+		case f.unaware[broker]:
+			s.ErrorCode = 16
 		case f.coordinators[broker] != 0:
 			s.ErrorCode = f.coordinators[broker]
+		case i < 0 && strings.HasPrefix(id, unusedID) && f.stateLeader(id) != broker:
+			s.ErrorCode = 16
 		case i < 0:
 			s.ErrorCode = 105
 		case f.transactions[i].coordinator != broker:
@@ -90,6 +97,39 @@ func (f *fake) describeTransactions(broker int32, r *kmsg.DescribeTransactionsRe
 			}
 		}
 		resp.TransactionStates = append(resp.TransactionStates, s)
+	}
+	return resp
+}
+
+// stateLeader is who leads the partition of __transaction_state to which an id
+// belongs.
+func (f *fake) stateLeader(id string) int32 {
+	i := slices.IndexFunc(f.topics, func(t *fakeTopic) bool { return t.name == transactionStateTopic })
+	partitions := f.topics[i].partitions
+	return partitions[kafka.PartitionFor(id, int32(len(partitions)))].leader
+}
+
+// denied says whether one of the fake's ACLs, all of which deny, is about an id.
+func (f *fake) denied(id string) bool {
+	return slices.ContainsFunc(f.denials, func(d fakeDenial) bool {
+		return d.prefix && strings.HasPrefix(id, d.name) || d.name == id
+	})
+}
+
+func (f *fake) describeACLs(r *kmsg.DescribeACLsRequest) kmsg.Response {
+	resp := kmsg.NewPtrDescribeACLsResponse()
+	resp.ErrorCode = f.aclsError
+	if resp.ErrorCode != 0 || r.ResourceType != kmsg.ACLResourceTypeTransactionalId {
+		return resp
+	}
+	for _, d := range f.denials {
+		resource := kmsg.NewDescribeACLsResponseResource()
+		resource.ResourceType, resource.ResourceName = r.ResourceType, d.name
+		resource.ResourcePatternType = kmsg.ACLResourcePatternTypeLiteral
+		if d.prefix {
+			resource.ResourcePatternType = kmsg.ACLResourcePatternTypePrefixed
+		}
+		resp.Resources = append(resp.Resources, resource)
 	}
 	return resp
 }

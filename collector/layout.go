@@ -25,10 +25,10 @@ type layout struct {
 	plans      map[int32]*plan // by leader
 	wants      func(topic string) bool
 
-	// transactionState are the leaders of the partitions of __transaction_state,
-	// −1 for none, whether the topic is wanted or not; empty where the answer
-	// does not list it.
-	transactionState []int32
+	// transactionState is who leads the partitions of __transaction_state,
+	// NoBroker for none, whether the topic is wanted or not; empty where the
+	// answer does not list it.
+	transactionState []lag.Term
 
 	// stale says that partitions were brought up to date after the plans were
 	// made.
@@ -145,13 +145,14 @@ func (l *layout) add(t *kmsg.MetadataResponseTopic) {
 
 // setTransactionState notes who leads the partitions of __transaction_state.
 func (l *layout) setTransactionState(partitions []kmsg.MetadataResponseTopicPartition) {
-	l.transactionState = make([]int32, len(partitions))
+	l.transactionState = make([]lag.Term, len(partitions))
 	for i := range l.transactionState {
-		l.transactionState[i] = -1
+		l.transactionState[i].Leader = lag.NoBroker
 	}
 	for i := range partitions {
 		if n := int(partitions[i].Partition); n >= 0 && n < len(partitions) {
-			l.transactionState[n] = partitions[i].Leader
+			p := partitionOf(&partitions[i])
+			l.transactionState[n] = lag.Term{Leader: p.Leader, Epoch: p.LeaderEpoch}
 		}
 	}
 }

@@ -67,6 +67,7 @@ type Sweeper struct {
 	greeted     map[int32]bool          // brokers whose offsets were read once
 	backOffs    map[int32]*backOff      // brokers that failed in look-ups
 	scanPeriods map[int32]scanPeriod    // of coordinators
+	probes      []string                // of unowned, for as many partitions as there were
 
 	advisor      advisor // nil: nothing is looked up for it
 	decompressor kgo.Decompressor

@@ -42,12 +42,6 @@ const (
 	consumerOffsetsTopic  = "__consumer_offsets"
 )
 
-// unusedID is a transactional id that nobody uses: whether its description is
-// refused or not found tells whether ids are hidden from this principal. It
-// begins as no other id does, so that a right to ids of one prefix is none to
-// it.
-const unusedID = "~lso-exporter: no producer has this id"
-
 // pin is what is remembered of a partition whose last stable offset is below
 // its high watermark.
 type pin struct {
@@ -71,7 +65,9 @@ type backOff struct {
 //	DescribeTransactions at the brokers that listed one
 //	ListOffsets          the last stable offset again, at the leaders
 //
-// Another order calls healthy transactions hanging (measurements.md 4).
+// Another order calls healthy transactions hanging (measurements.md 4). Where a
+// producer was listed by no broker, the last two steps also ask whether that
+// proves anything: see unowned.
 type lookUp struct {
 	*sweep
 	pinned  map[int32][]int      // places by leader
@@ -84,7 +80,7 @@ type lookUp struct {
 	found   map[int32][]string     // transactional ids to describe, by coordinator
 	result  *lag.Transactions      // nil until somebody is asked
 	places  map[transactionKey]int // where a transaction stands in result.Found
-	probed  bool                   // the description of unusedID was answered
+	unowned *unowned               // nil: every producer that holds a partition was listed
 	failed  map[int32]bool         // brokers that were asked: whether one of the requests failed
 	spared  map[int32]bool         // brokers that were not, as they failed before
 }
@@ -120,6 +116,9 @@ func (w *sweep) readTransactions(ctx context.Context) *lag.Transactions {
 		u.describe(ctx)
 	}
 	u.readAgain(ctx)
+	if u.unowned != nil {
+		u.concludeUnowned()
+	}
 	u.readScanPeriods(ctx)
 	for id, failed := range u.failed {
 		if !failed {
@@ -486,7 +485,8 @@ func (u *lookUp) uncovered() lag.Reason {
 	if len(u.layout.transactionState) == 0 {
 		return lag.ReasonNoTransactionState
 	}
-	for _, leader := range u.layout.transactionState {
+	for _, term := range u.layout.transactionState {
+		leader := int32(term.Leader)
 		switch reason, lacks := u.lacking[leader]; {
 		case leader < 0:
 			return lag.ReasonCoordinatorUnavailable
@@ -500,26 +500,22 @@ func (u *lookUp) uncovered() lag.Reason {
 }
 
 // describe asks coordinators for what they listed, and, where a producer was
-// not listed, one of them whether ids may be hidden.
+// not listed, whether that proves anything.
 func (u *lookUp) describe(ctx context.Context) {
+	names := make(map[int32][]string)
+	for id, found := range u.found {
+		names[id] = slices.Clone(found)
+	}
+	if u.missesHolder() {
+		u.askUnowned(ctx, names)
+	}
 	requests := make(map[int32][]kmsg.Request)
-	for id, names := range u.found {
-		slices.Sort(names)
-		for part := range slices.Chunk(names, maxIDs) {
+	for id, list := range names {
+		slices.Sort(list)
+		for part := range slices.Chunk(slices.Compact(list), maxIDs) {
 			req := kmsg.NewPtrDescribeTransactionsRequest()
 			req.TransactionalIDs = slices.Clone(part)
 			requests[id] = append(requests[id], req)
-		}
-	}
-	prober := int32(-1)
-	if u.missesHolder() {
-		prober = u.prober()
-		if prober >= 0 {
-			if len(requests[prober]) == 0 {
-				requests[prober] = []kmsg.Request{kmsg.NewPtrDescribeTransactionsRequest()}
-			}
-			req := requests[prober][0].(*kmsg.DescribeTransactionsRequest)
-			req.TransactionalIDs = append(req.TransactionalIDs, unusedID)
 		}
 	}
 	u.askAll(ctx, "DescribeTransactions", requests,
@@ -531,8 +527,8 @@ func (u *lookUp) describe(ctx context.Context) {
 					t.Undescribed = reason
 				}
 			}
-			if id == prober && !u.probed {
-				u.result.Unseen = reason
+			if u.unowned != nil {
+				u.unowned.silent[id] = reason
 			}
 		})
 	slices.SortFunc(u.result.Found, func(a, b lag.Transaction) int {
@@ -554,45 +550,12 @@ func (u *lookUp) missesHolder() bool {
 	return false
 }
 
-// prober returns the broker that would coordinate unusedID. If there is none it
-// returns a negative number and notes why.
-func (u *lookUp) prober() int32 {
-	leaders := u.layout.transactionState
-	if len(leaders) == 0 {
-		u.result.Unseen = lag.ReasonNoTransactionState
-		return -1
-	}
-	leader := leaders[coordinatingPartition(unusedID, len(leaders))]
-	if leader < 0 {
-		u.result.Unseen = lag.ReasonCoordinatorUnavailable
-	}
-	return leader
-}
-
-// coordinatingPartition returns the partition of __transaction_state that keeps
-// a transactional id of ASCII characters: Java's hash of the string, without its
-// sign, modulo the number of partitions (rule G1).
-func coordinatingPartition(id string, partitions int) int {
-	hash := int32(0)
-	for i := range len(id) {
-		hash = 31*hash + int32(id[i])
-	}
-	switch {
-	case hash == -1<<31:
-		hash = 0
-	case hash < 0:
-		hash = -hash
-	}
-	return int(hash) % partitions
-}
-
 // takeDescribed takes over what a coordinator says of transactional ids.
 func (u *lookUp) takeDescribed(id int32, resp *kmsg.DescribeTransactionsResponse) {
 	for i := range resp.TransactionStates {
 		s := &resp.TransactionStates[i]
-		if s.TransactionalID == unusedID {
-			u.takeProbe(id, s.ErrorCode)
-			continue
+		if u.unowned != nil {
+			u.takeProbe(id, s)
 		}
 		at, ok := u.places[transactionKey{s.TransactionalID, id}]
 		if !ok {
@@ -623,30 +586,21 @@ func (u *lookUp) takeDescribed(id int32, resp *kmsg.DescribeTransactionsResponse
 	}
 }
 
-// takeProbe takes over the answer about unusedID.
-func (u *lookUp) takeProbe(id int32, code int16) {
-	u.probed = true
-	switch kerr.ErrorForCode(code) {
-	case kerr.TransactionalIDNotFound:
-		u.result.Unseen = lag.ReasonNone
-	case kerr.TransactionalIDAuthorizationFailed:
-		u.result.Unseen = lag.ReasonNoDescribeOnTransactionalID
-		u.misses.add(lag.MissUnauthorized, "transactional ids", 1, "DescribeTransactions: "+codeText(code), Transactions)
-	default:
-		kind := missOfCode(code)
-		u.result.Unseen = coordinatorReason(kind, code)
-		u.misses.add(kind, brokerSubject(id), 1, "DescribeTransactions: "+codeText(code), Transactions)
-	}
-}
-
 // readAgain reads the last stable offsets of the pinned partitions once more.
 func (u *lookUp) readAgain(ctx context.Context) {
-	requests := make(map[int32]kmsg.Request)
+	chunks := make(map[int32]*chunk)
 	for leader, places := range u.pinned {
-		var c chunk
+		c := &chunk{}
+		chunks[leader] = c
 		for _, place := range places {
 			c.latest = addToTopic(c.latest, u.topics[place].name, &u.partitions[place], timestampLatest)
 		}
+	}
+	if u.unowned != nil {
+		u.addTerms(chunks)
+	}
+	requests := make(map[int32]kmsg.Request)
+	for leader, c := range chunks {
 		requests[leader] = c.request(lastStable)
 	}
 	u.askAll(ctx, "last stable offset again", one(requests),
@@ -654,6 +608,9 @@ func (u *lookUp) readAgain(ctx context.Context) {
 		func(id int32, kind lag.MissKind) {
 			for _, place := range u.pinned[id] {
 				u.partitions[place].Lookup.LastStableFailed = leaderReason(kind)
+			}
+			if u.unowned != nil {
+				u.unowned.silent[id] = coordinatorReason(kind, 0)
 			}
 		})
 }
@@ -665,6 +622,9 @@ func (u *lookUp) takeAgain(id int32, a answered) {
 		topic := &resp.Topics[i]
 		for j := range topic.Partitions {
 			answer := &topic.Partitions[j]
+			if u.unowned != nil && topic.Topic == transactionStateTopic {
+				u.unowned.takeTerm(id, answer, u.layout.transactionState)
+			}
 			place, ok := u.layout.place(topic.Topic, answer.Partition)
 			if !ok || u.topics[place] == nil || int32(u.partitions[place].Leader) != id || u.partitions[place].Lookup == nil {
 				continue

@@ -72,7 +72,7 @@ func (w *watch) lookUps() string {
 		switch c.name {
 		case "log end offset":
 			ended[c.broker] = true
-		case "DescribeProducers", "ListTransactions", "DescribeTransactions", "DescribeConfigs":
+		case "DescribeProducers", "ListTransactions", "DescribeTransactions", "DescribeConfigs", "DescribeACLs":
 			list = append(list, fmt.Sprintf("%d %s", c.broker, c.name))
 		case "last stable offset":
 			if ended[c.broker] {
@@ -326,6 +326,26 @@ func TestReasons(t *testing.T) {
 			"unknown coordinator_loading", "[{no_coordinator broker 3 1 ListTransactions: COORDINATOR_LOAD_IN_PROGRESS}]"},
 		{"one coordinator is not available", func(w *watch, _ *fakeTransaction) { lost(w); w.coordinators = map[int32]int16{3: 15} },
 			"unknown coordinator_unavailable", "[{no_coordinator broker 3 1 ListTransactions: COORDINATOR_NOT_AVAILABLE}]"},
+		{"one coordinator does not know yet that it is one", func(w *watch, _ *fakeTransaction) { lost(w); w.unaware = map[int32]bool{3: true} },
+			"unknown coordinator_unavailable", "[{no_coordinator broker 3 1 DescribeTransactions: NOT_COORDINATOR}]"},
+		{"a coordinator is elected while it is asked", func(w *watch, _ *fakeTransaction) {
+			lost(w)
+			w.before = func(_ int32, req kmsg.Request) (kmsg.Response, error) {
+				if req.Key() == kmsg.DescribeTransactions.Int16() {
+					w.set(func() { w.topics[0].partitions[2].epoch++ })
+				}
+				return nil, nil
+			}
+		}, "unknown coordinator_unavailable", "[]"},
+		{"an id is denied", func(w *watch, _ *fakeTransaction) { w.denials = []fakeDenial{{name: "x"}} },
+			"unknown no_describe_on_transactional_id", "[{unauthorized transactional ids 1 DescribeTransactions: TRANSACTIONAL_ID_AUTHORIZATION_FAILED}]"},
+		{"ids that begin with it are denied", func(w *watch, _ *fakeTransaction) { lost(w); w.denials = []fakeDenial{{name: "secret-", prefix: true}} },
+			"unknown no_describe_on_transactional_id", "[{unauthorized transactional ids 1 DescribeTransactions: TRANSACTIONAL_ID_AUTHORIZATION_FAILED}]"},
+		{"ACLs may not be described", func(w *watch, _ *fakeTransaction) { lost(w); w.aclsError = 31 },
+			"unknown no_describe_on_cluster", "[{unauthorized cluster 1 DescribeAcls: CLUSTER_AUTHORIZATION_FAILED}]"},
+		{"there is no authorizer", func(w *watch, _ *fakeTransaction) { lost(w); w.aclsError = 54 }, "ownerless none", "[]"},
+		{"no DescribeAcls", func(w *watch, x *fakeTransaction) { lost(w); refuse(kmsg.DescribeACLs, ErrAPIMissing)(w, x) },
+			"unknown api_missing", "[{api_missing broker 1 1 DescribeAcls}]"},
 		{"a partition of __transaction_state has no leader", func(w *watch, _ *fakeTransaction) { lost(w); w.topics[0].partitions[2].leader = -1 },
 			"unknown coordinator_unavailable", "[{no_leader topic __transaction_state 1 }]"},
 		{"a partition of __transaction_state is led by a broker that is gone", func(w *watch, _ *fakeTransaction) { lost(w); w.topics[0].partitions[2].leader = 9 },
@@ -657,6 +677,38 @@ func TestTransactionsSwitchedOff(t *testing.T) {
 	v := w.sweep()
 	if got := w.lookUps(); got != "" || blocker(v, "orders", 0) != "-" {
 		t.Errorf("asked %q, %s", got, blocker(v, "orders", 0))
+	}
+}
+
+// Whatever the number of partitions of __transaction_state, there is an unused
+// id for each.
+func TestUnusedIDs(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 16, 31, 50, 62, 93, 94, 961, 1000} {
+		for p, id := range unusedIDs(n) {
+			if got := int(kafka.PartitionFor(id, int32(n))); got != p {
+				t.Errorf("%q of %d partitions belongs to %d, want %d", id, n, got, p)
+			}
+		}
+	}
+}
+
+// A proof that nobody owns a producer costs no broker more than four requests,
+// and the sweep one for the ACLs.
+func TestRequestsOfAProof(t *testing.T) {
+	w, _ := pinned(t, Options{})
+	w.transactions = nil
+	w.sweep()
+	v := w.sweep()
+	if got, want := w.lookUps(), "1 DescribeProducers, 1 ListTransactions, 2 ListTransactions, 3 ListTransactions, 1 DescribeACLs, "+
+		"1 DescribeTransactions, 2 DescribeTransactions, 3 DescribeTransactions, 1 again, 2 again, 3 again"; got != want {
+		t.Errorf("asked %s, want %s", got, want)
+	}
+	if got, want := blocker(v, "orders", 0), "ownerless none"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	w.topics[0].partitions[0].lso = 5 // it is pinned itself, by a marker
+	if got, want := blocker(w.sweep(), "orders", 0), "ownerless none"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -287,6 +287,7 @@ var rightScenes = map[string]scene{
 	"describe-hidden-topic":      over(0, refused("group billing", "no right to describe topic secret")),
 	"describe-transactional-id":  once(unknownFor(lag.ReasonNoDescribeOnTransactionalID)),
 	"describe-transaction-state": once(unknownFor(lag.ReasonNoTransactionState)),
+	"describe-cluster":           once(unknownFor(lag.ReasonNoDescribeOnCluster)),
 	"describe-unneeded-ids":      once(func(*lag.View) {}).audited(sight(true, true, false)),
 	"hidden-topics-and-groups":   once(func(*lag.View) {}).audited(sight(false, false, true)),
 	"hidden-but-not-asked-about": once(func(v *lag.View) { group(v, "billing", "orders", 3, 10586, lag.StateCaughtUp) }).audited(sight(false, false, false)).about(func(o *Options) { o.Groups, o.Topics = []string{"billing"}, []string{"orders"} }),

@@ -40,6 +40,9 @@ var (
 	theCluster = resource{"the cluster", "--cluster"}
 )
 
+// whetherDenied is what the cluster's ACLs tell.
+const whetherDenied = "whether single transactional ids are denied to this principal, and so whether nobody owns a transaction"
+
 // everything is the name that stands for all.
 const everything = "*"
 
@@ -105,6 +108,8 @@ func (r *reporter) rightsForVerdicts() {
 			r.lacks(describe, anID, everything, false, "which transactional id holds a partition, and whether nobody owns it")
 		case lag.ReasonNoTransactionState:
 			r.lacks(describe, aTopic, stateTopic, false, "whether all transaction coordinators were asked")
+		case lag.ReasonNoDescribeOnCluster:
+			r.lacks(describe, theCluster, "", false, whetherDenied)
 		}
 	}
 }
@@ -130,6 +135,8 @@ func (r *reporter) rightsRefused() {
 			r.rightOfGroup(object, m.Detail)
 		case "transactional":
 			r.lacks(describe, anID, everything, len(r.report.Transactions) == 0, "which transactional id holds a partition, and whether nobody owns it")
+		case "cluster":
+			r.lacks(describe, theCluster, "", len(r.report.Transactions) == 0, whetherDenied)
 		default:
 			r.report.Missing = append(r.report.Missing, Missing{
 				Right: "a right that " + m.Subject + " asks for", Hides: fmt.Sprintf("what was asked (%s); the broker's authorizer log names it", m.Detail),

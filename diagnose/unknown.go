@@ -56,6 +56,10 @@ var unknownReasons = map[lag.Reason]explanation{
 		"The cluster does not show " + stateTopic + " to this principal, so that nobody can tell whether all coordinators were asked.",
 		"Grant it (see the rights that were missed), and look again.",
 	},
+	lag.ReasonNoDescribeOnCluster: {
+		"No coordinator lists it. Whether single transactional ids are denied to this principal, so that it would be left out without an error, stands in the cluster's ACLs, which this principal may not DESCRIBE.",
+		"Grant DESCRIBE on the cluster (see the rights that were missed), and look again.",
+	},
 	lag.ReasonLeaderChanged: {
 		"The partition's leader changed while it was looked up.",
 		"Look again.",

@@ -91,6 +91,9 @@ const (
 	// ReasonNoTransactionState: Metadata does not list __transaction_state; it
 	// needs DESCRIBE on it.
 	ReasonNoTransactionState Reason = "no_describe_on_transaction_state"
+	// ReasonNoDescribeOnCluster: without DESCRIBE on the cluster nobody can tell
+	// whether single transactional ids are denied to this principal.
+	ReasonNoDescribeOnCluster Reason = "no_describe_on_cluster"
 
 	// ReasonLeaderChanged: the partition's leader changed during the look-up.
 	ReasonLeaderChanged Reason = "leader_changed"
@@ -119,7 +122,7 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		ReasonNone, ReasonNotYetConfirmed, ReasonStaleAnswer, ReasonAmbiguous, ReasonUnexpectedState,
-		ReasonNoReadOnTopic, ReasonNoDescribeOnTransactionalID, ReasonNoTransactionState,
+		ReasonNoReadOnTopic, ReasonNoDescribeOnTransactionalID, ReasonNoTransactionState, ReasonNoDescribeOnCluster,
 		ReasonLeaderChanged, ReasonLeaderUnreachable,
 		ReasonCoordinatorLoading, ReasonCoordinatorUnreachable, ReasonCoordinatorUnavailable,
 		ReasonAPIMissing, ReasonBudget, ReasonError,
@@ -154,11 +157,6 @@ const (
 	// transaction is overdue.
 	overdueGrace = 5 * time.Second
 
-	// ownerlessApart is how far apart the sweeps are at least that prove a
-	// transaction ownerless: in a coordinator's failover all brokers answer empty
-	// and without an error, for a fraction of a second.
-	ownerlessApart = time.Second
-
 	// plausibleAge bounds the ages that a client's timestamp may give.
 	plausibleAge = 10 * 365 * 24 * time.Hour
 )
@@ -176,11 +174,12 @@ type blockerMemory struct {
 	transactionalID string
 	coordinator     BrokerID
 
-	// suspected is the proof of which the last sweep gave one half, or more;
-	// empty for none. The sweeps that agree began at suspectedSince.
+	// suspected is the proof of which the sweep suspectedIn gave one half, or
+	// more; empty for none. Of a proof that the transaction is ownerless, the
+	// coordinators that know nothing of it did so in suspectedTerms.
 	suspected      Verdict
 	suspectedIn    uint64
-	suspectedSince time.Time
+	suspectedTerms []Term
 
 	// proven is Hanging, Ownerless or empty.
 	proven Verdict
@@ -425,7 +424,14 @@ func (m *partitionMemory) follow(f finding, e evidence) *blockerMemory {
 }
 
 // weigh keeps count of the sweeps that prove a verdict.
+//
+// That nobody owns a transaction is proven by two look-ups in the same terms of
+// all coordinators: each had loaded its partition when the first ended, so that
+// the list of the second was whole.
 func (b *blockerMemory) weigh(f finding, e evidence) {
+	if b.proven == Ownerless && e.contradictsOwnerless(f) {
+		b.proven = ""
+	}
 	if f.suspect == "" {
 		b.suspected = ""
 		if f.verdict != Unknown {
@@ -434,15 +440,30 @@ func (b *blockerMemory) weigh(f finding, e evidence) {
 		return
 	}
 	again := b.suspected == f.suspect && b.suspectedIn+1 == e.sweep
-	if !again {
-		b.suspected, b.suspectedSince = f.suspect, e.at
+	if f.suspect == Ownerless {
+		again = again && slices.Equal(b.suspectedTerms, e.transactions.Terms)
+		b.suspectedTerms = e.transactions.Terms
 	}
-	b.suspectedIn = e.sweep
-	switch {
-	case !again:
-	case f.suspect == Hanging, b.proven == "" && e.at.Sub(b.suspectedSince) >= ownerlessApart:
+	b.suspected, b.suspectedIn = f.suspect, e.sweep
+	if again && (f.suspect == Hanging || b.proven == "") {
 		b.proven = f.suspect
 	}
+}
+
+// contradictsOwnerless says whether a coordinator knows the transaction, or one
+// does not speak for its part of __transaction_state.
+func (e *evidence) contradictsOwnerless(f finding) bool {
+	if f.transaction != nil {
+		return true
+	}
+	if e.transactions == nil {
+		return false
+	}
+	switch e.transactions.Uncovered {
+	case ReasonCoordinatorLoading, ReasonCoordinatorUnavailable, ReasonCoordinatorUnreachable:
+		return true
+	}
+	return false
 }
 
 // conclude returns what is to be said after this sweep and those before.
@@ -471,7 +492,9 @@ func (b *blockerMemory) conclude(f finding, e evidence, stalled time.Duration) *
 		v.Deadline = f.transaction.deadline()
 	}
 	v.Age, v.AgeSource = b.age(f, e)
-	v.Age = max(v.Age, stalled)
+	if v.Age < stalled {
+		v.Age, v.AgeSource = stalled, AgeByObservation
+	}
 	return v
 }
 

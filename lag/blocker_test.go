@@ -52,11 +52,12 @@ type lookedUp struct {
 	found     []Transaction
 	uncovered Reason // ReasonNone if empty, as the others
 	unseen    Reason
-	leader    Reason // why the leader did not describe producers
-	reread    Reason // why the last stable offset was not read again
-	unasked   bool   // no coordinator was asked
-	not       bool   // nothing was looked up
-	unread    bool   // the partition was not read
+	epochs    []LeaderEpoch // of the coordinators
+	leader    Reason        // why the leader did not describe producers
+	reread    Reason        // why the last stable offset was not read again
+	unasked   bool          // no coordinator was asked
+	not       bool          // nothing was looked up
+	unread    bool          // the partition was not read
 
 	want string // see showBlocker
 }
@@ -89,6 +90,9 @@ func (l lookedUp) sample() Sample {
 	s := sampled(l.at, topic(1, p))
 	if !l.not && !l.unasked {
 		s.Transactions = &Transactions{Found: l.found, Uncovered: orNone(l.uncovered), Unseen: orNone(l.unseen)}
+		for _, epoch := range l.epochs {
+			s.Transactions.Terms = append(s.Transactions.Terms, Term{Leader: 2, Epoch: epoch})
+		}
 	}
 	return s
 }
@@ -164,11 +168,11 @@ func TestVerdicts(t *testing.T) {
 		{"case 7b: the id's next transaction in the partition takes it over, and is no younger than the stall", []lookedUp{
 			{at: 0, lso: 3, hwm: 7, not: true, want: "-"},
 			{at: 20, lso: 3, hwm: 8, producers: []Producer{open(1, 1, 3, none)}, found: []Transaction{transaction("x", 1, Ongoing, 19, 60, 0)},
-				want: "ongoing x at 2 (1,1) of 1, 20s coordinator, 59s left"},
+				want: "ongoing x at 2 (1,1) of 1, 20s observed, 59s left"},
 		}},
 		{"a start in the future, by the coordinator's clock, is no negative age", []lookedUp{
 			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Ongoing, 25, 60, 0)},
-				want: "ongoing x at 2 (1,0) of 1, 0s coordinator, 1m5s left"},
+				want: "ongoing x at 2 (1,0) of 1, 0s observed, 1m5s left"},
 		}},
 		{"ongoing without a start has no deadline", []lookedUp{
 			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Ongoing, none, 60, 0)}, want: "ongoing x at 2 (1,0) of 1, 0s observed"},
@@ -299,8 +303,8 @@ func TestVerdicts(t *testing.T) {
 		{"it yields to ongoing and completing, and then needs a proof again", []lookedUp{
 			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, want: "unknown not_yet_confirmed x at 2 (1,0) of 1, 0s observed"},
 			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, want: "hanging x at 2 (1,0) of 1, 10s observed"},
-			{at: 40, lso: 3, hwm: 8, producers: []Producer{open(1, 1, 3, none)}, found: []Transaction{transaction("x", 1, Ongoing, 35, 60, 0)}, want: "ongoing x at 2 (1,1) of 1, 20s coordinator, 55s left"},
-			{at: 50, lso: 3, hwm: 8, producers: []Producer{open(1, 1, 3, none)}, found: []Transaction{transaction("x", 1, PrepareAbort, 35, 60, 0)}, want: "completing x at 2 (1,1) of 1, 30s coordinator"},
+			{at: 40, lso: 3, hwm: 8, producers: []Producer{open(1, 1, 3, none)}, found: []Transaction{transaction("x", 1, Ongoing, 35, 60, 0)}, want: "ongoing x at 2 (1,1) of 1, 20s observed, 55s left"},
+			{at: 50, lso: 3, hwm: 8, producers: []Producer{open(1, 1, 3, none)}, found: []Transaction{transaction("x", 1, PrepareAbort, 35, 60, 0)}, want: "completing x at 2 (1,1) of 1, 30s observed"},
 			{at: 60, lso: 3, hwm: 8, producers: []Producer{open(1, 1, 3, none)}, found: []Transaction{transaction("x", 1, CompleteAbort, 35, 60)}, want: "unknown not_yet_confirmed x at 2 (1,1) of 1, 40s observed"},
 		}},
 		{"an abort by hand ends it", []lookedUp{
@@ -321,16 +325,30 @@ func TestVerdicts(t *testing.T) {
 			{at: 1969500, lso: 1193596434, hwm: 1193600000, producers: []Producer{open(4000, 15937, 1193596434, 0)}, want: "unknown not_yet_confirmed (4000,15937) of 1, 547h5m0s producer_timestamp"},
 			{at: 1969510, lso: 1193596434, hwm: 1193600000, producers: []Producer{open(4000, 15937, 1193596434, 0)}, want: "ownerless (4000,15937) of 1, 547h5m10s producer_timestamp"},
 		}},
-		{"two sweeps within a coordinator's failover prove nothing", []lookedUp{
-			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, want: "unknown not_yet_confirmed (1,0) of 1, 0s observed"},
-			{at: 20.25, lso: 3, hwm: 7, producers: []Producer{p1}, want: "unknown not_yet_confirmed (1,0) of 1, 250ms observed"},
-			{at: 20.5, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Ongoing, 0, 60, 0)}, want: "ongoing x at 2 (1,0) of 1, 20.5s coordinator, 39.5s left"},
-			{at: 21.5, lso: 3, hwm: 7, producers: []Producer{p1}, want: "unknown not_yet_confirmed x at 2 (1,0) of 1, 1.5s observed"},
+		{"two sweeps at the same time are two sweeps, for whom nobody knows too", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, epochs: []LeaderEpoch{4, 7}, want: "unknown not_yet_confirmed (1,0) of 1, 0s observed"},
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, epochs: []LeaderEpoch{4, 7}, want: "ownerless (1,0) of 1, 0s observed"},
 		}},
-		{"three that are a second apart do", []lookedUp{
+		{"a coordinator that was elected between two sweeps may have loaded after it was asked for its list", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, epochs: []LeaderEpoch{4, 7}, want: "unknown not_yet_confirmed (1,0) of 1, 0s observed"},
+			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, epochs: []LeaderEpoch{4, 8}, want: "unknown not_yet_confirmed (1,0) of 1, 10s observed"},
+			{at: 40, lso: 3, hwm: 7, producers: []Producer{p1}, epochs: []LeaderEpoch{4, 8}, want: "ownerless (1,0) of 1, 20s observed"},
+			{at: 50, lso: 3, hwm: 7, producers: []Producer{p1}, epochs: []LeaderEpoch{5, 8}, want: "ownerless (1,0) of 1, 30s observed"},
+		}},
+		{"ownerless yields while a coordinator does not speak for its part, and then needs a proof again", []lookedUp{
 			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, want: "unknown not_yet_confirmed (1,0) of 1, 0s observed"},
-			{at: 20.5, lso: 3, hwm: 7, producers: []Producer{p1}, want: "unknown not_yet_confirmed (1,0) of 1, 500ms observed"},
-			{at: 21, lso: 3, hwm: 7, producers: []Producer{p1}, want: "ownerless (1,0) of 1, 1s observed"},
+			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, want: "ownerless (1,0) of 1, 10s observed"},
+			{at: 40, lso: 3, hwm: 7, producers: []Producer{p1}, uncovered: ReasonCoordinatorLoading, want: "unknown coordinator_loading (1,0) of 1, 20s observed"},
+			{at: 50, lso: 3, hwm: 7, producers: []Producer{p1}, want: "unknown not_yet_confirmed (1,0) of 1, 30s observed"},
+			{at: 60, lso: 3, hwm: 7, producers: []Producer{p1}, want: "ownerless (1,0) of 1, 40s observed"},
+			{at: 70, lso: 3, hwm: 7, producers: []Producer{open(9, 0, 1, none)}, uncovered: ReasonCoordinatorUnreachable, want: "unknown stale_answer (1,0) of 1, 50s observed"},
+			{at: 80, lso: 3, hwm: 7, producers: []Producer{p1}, uncovered: ReasonCoordinatorUnavailable, unseen: ReasonBudget, want: "unknown budget (1,0) of 1, 1m0s observed"},
+		}},
+		{"ownerless stays while its leader or the budget says nothing", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, want: "unknown not_yet_confirmed (1,0) of 1, 0s observed"},
+			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, want: "ownerless (1,0) of 1, 10s observed"},
+			{at: 40, lso: 3, hwm: 7, leader: ReasonLeaderUnreachable, reread: ReasonLeaderUnreachable, unasked: true, want: "ownerless (1,0) of -, 20s observed"},
+			{at: 50, lso: 3, hwm: 7, producers: []Producer{p1}, unseen: ReasonBudget, want: "ownerless (1,0) of 1, 30s observed"},
 		}},
 		{"F16: ids that may be hidden, however long", []lookedUp{
 			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, unseen: ReasonNoDescribeOnTransactionalID, want: "unknown no_describe_on_transactional_id (1,0) of 1, 0s observed"},
@@ -350,10 +368,10 @@ func TestVerdicts(t *testing.T) {
 			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Empty, none, 60)}, want: "unknown not_yet_confirmed x at 2 (1,0) of 1, 10s observed"},
 			{at: 40, lso: 3, hwm: 7, producers: []Producer{p1}, want: "unknown not_yet_confirmed x at 2 (1,0) of 1, 20s observed"},
 		}},
-		{"ownerless yields to a proof that it hangs, and hanging not to ownerless", []lookedUp{
+		{"ownerless yields to a coordinator that knows the id, and hanging not to ownerless", []lookedUp{
 			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, want: "unknown not_yet_confirmed (1,0) of 1, 0s observed"},
 			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, want: "ownerless (1,0) of 1, 10s observed"},
-			{at: 40, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Empty, none, 60)}, want: "ownerless x at 2 (1,0) of 1, 20s observed"},
+			{at: 40, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Empty, none, 60)}, want: "unknown not_yet_confirmed x at 2 (1,0) of 1, 20s observed"},
 			{at: 50, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Empty, none, 60)}, want: "hanging x at 2 (1,0) of 1, 30s observed"},
 			{at: 60, lso: 3, hwm: 7, producers: []Producer{p1}, want: "hanging x at 2 (1,0) of 1, 40s observed"},
 			{at: 70, lso: 3, hwm: 7, producers: []Producer{p1}, want: "hanging x at 2 (1,0) of 1, 50s observed"},
@@ -396,7 +414,7 @@ func TestVerdicts(t *testing.T) {
 		{"a backfill of six years is shown as what it is", []lookedUp{{at: 20, lso: 3, hwm: 7, producers: []Producer{open(1, 0, 3, 20-6*365*24*3600)}, want: "unknown not_yet_confirmed (1,0) of 1, 52560h0m0s producer_timestamp"}}},
 		{"a young record is no younger than the stall", []lookedUp{
 			{at: 0, lso: 3, hwm: 7, not: true, want: "-"},
-			{at: 20, lso: 3, hwm: 7, producers: []Producer{open(1, 0, 3, 19)}, want: "unknown not_yet_confirmed (1,0) of 1, 20s producer_timestamp"},
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{open(1, 0, 3, 19)}, want: "unknown not_yet_confirmed (1,0) of 1, 20s observed"},
 		}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

@@ -60,14 +60,29 @@ type Transactions struct {
 	// Uncovered is why a producer id that is not found may be known to some
 	// coordinator all the same. It is ReasonNone only when every partition of
 	// __transaction_state has a leader and each of those leaders answered
-	// ListTransactions without an error.
+	// ListTransactions without an error and, where a holder's producer id was
+	// not found, spoke after that as the coordinator that has loaded the
+	// partition, in the leader epoch of Terms.
 	Uncovered Reason
 
 	// Unseen is why transactional ids may be hidden from this principal. It is
-	// ReasonNone only when DescribeTransactions of an id that was never used
-	// was answered with "not found" and not with a lack of rights. It is asked
-	// only when a producer id was not found.
+	// ReasonNone only when DescribeTransactions of ids that were never used was
+	// answered with "not found" and not with a lack of rights, for as many ids as
+	// the cluster's ACLs tell apart. It is asked only when a holder's producer id
+	// was not found.
 	Unseen Reason
+
+	// Terms are the leaders of the partitions of __transaction_state, by
+	// partition, that answered for them. Known, where they are needed, when
+	// Uncovered and Unseen are ReasonNone.
+	Terms []Term
+}
+
+// Term is a leadership of a partition: nothing that its leader knows is lost or
+// loaded again within it.
+type Term struct {
+	Leader BrokerID
+	Epoch  LeaderEpoch // −1 where the broker does not tell
 }
 
 // Transaction is one transactional id, as the coordinator that listed it

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,7 @@ func (s *stage) blockerVerbs() []scenario.Verb {
 	return []scenario.Verb{
 		{Name: "watch", Usage: "watch USER", Parse: s.watch},
 		{Name: "blocker", Usage: "blocker PARTITION", Parse: s.blocker},
+		{Name: "verdict", Usage: "verdict PARTITION never=VERDICT,…", Parse: s.verdict},
 		{Name: "ConfigTransactionState", Usage: "ConfigTransactionState NAME=VALUE", Parse: s.configTransactionState},
 		{Name: "unmarked", Usage: "unmarked PRODUCER PARTITION", Parse: s.unmarked},
 	}
@@ -53,6 +55,37 @@ func (s *stage) blocker(words []string) (scenario.Action, error) {
 			return "none", nil
 		}
 		return strings.Join(out, "; "), nil
+	}, nil
+}
+
+// verdict sweeps and prints the verdict on what holds a partition. It ends the
+// story if that is one that it must never be.
+func (s *stage) verdict(words []string) (scenario.Action, error) {
+	if len(words) != 2 {
+		return nil, fmt.Errorf("a partition and never=VERDICT,…")
+	}
+	list, found := strings.CutPrefix(words[1], "never=")
+	if !found {
+		return nil, fmt.Errorf("%s where never=VERDICT,… is wanted", words[1])
+	}
+	never := strings.Split(list, ",")
+	return func(ctx context.Context, p *scenario.Play) (string, error) {
+		topic, partition, err := p.Partition(ctx, words[0])
+		if err != nil {
+			return "", err
+		}
+		s.sweep()
+		pick := selection{labels: map[string]string{"topic": topic, "partition": strconv.Itoa(int(partition))}}
+		verdict := "none"
+		for _, m := range s.page["kafka_partition_blocking_transaction_info"] {
+			if pick.matches(m) {
+				verdict = labelsOf(m)["verdict"]
+			}
+		}
+		if slices.Contains(never, verdict) {
+			s.t.Errorf("%s is called %s", words[0], verdict)
+		}
+		return verdict, nil
 	}, nil
 }
 

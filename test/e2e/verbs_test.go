@@ -60,6 +60,7 @@ func newStage() *stage {
 //	                             moment, with left, the seconds from the sweep to it
 //	blocker PARTITION            the transaction that is shown to hold the partition: verdict, reason unless
 //	                             none, transactional id, producer, coordinator, source of its age; or "none"
+//	verdict PARTITION never=…    sweeps, and prints the verdict alone; it may be none of those named, in no try
 //	diagnose T1|G1|X1…           what the report for people says of topics, groups or transactional ids: the answer,
 //	                             the headlines, and the commands that abort; spans of time are "set"
 //	abort PARTITION              carries out such a command, on a real Kafka with Kafka's own tool
