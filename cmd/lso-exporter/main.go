@@ -26,6 +26,7 @@ var subcommands = []subcommand{
 	demoCommand,
 	simCommand,
 	rulesCommand,
+	dashboardCommand,
 	configCommand,
 	versionCommand,
 }

@@ -49,6 +49,14 @@ var boundaries = []boundary{
 		why: "conditions are written in Prometheus' language: they know the names of metrics, which a test holds to the catalogue, and thresholds",
 	},
 	{
+		rooms: []string{"dashboards"},
+		why:   "the program carries the dashboard as it was made, and not what makes it",
+	},
+	{
+		rooms: []string{"dashboards/generate"}, own: []string{"config", "lag", "metrics"}, others: []string{"github.com/grafana/grafana-foundation-sdk/go"},
+		why: "queries name metrics of the catalogue and the words that their labels take, and colours change at the default thresholds of alerts",
+	},
+	{
 		rooms: []string{"config"}, others: []string{"gopkg.in/yaml.v3", "github.com/alecthomas/kingpin/v2", "github.com/prometheus/exporter-toolkit"},
 		why: "configuration is plain values, so that every room can be used without a file or flags",
 	},

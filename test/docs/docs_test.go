@@ -20,7 +20,7 @@ const root = "../.."
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	found := make(map[string]string)
-	for _, pattern := range []string{"README.md", "docs/*.md", "docs/*/*.md", "changelog/*.md", "changelog/*/*.md"} {
+	for _, pattern := range []string{"README.md", "docs/*.md", "docs/*/*.md", "dashboards/*.md", "changelog/*.md", "changelog/*/*.md"} {
 		names, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
