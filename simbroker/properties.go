@@ -79,10 +79,28 @@ func topicConfig(t property.Inherited) replica.TopicConfig {
 			TimestampType:      timestamps,
 			TimestampBeforeMax: t.Duration("message.timestamp.before.max.ms"),
 			TimestampAfterMax:  t.Duration("message.timestamp.after.max.ms"),
+			Compression:        compression(t.String("compression.type")),
 			MaxMessageBytes:    int(t.Int("max.message.bytes")),
 			IndexIntervalBytes: int(t.Int("index.interval.bytes")),
 		},
 	}
+}
+
+// compression is a compression.type; the property's table allows no other.
+func compression(name string) commitlog.Compression {
+	switch name {
+	case "uncompressed":
+		return commitlog.CompressTo(commitlog.Uncompressed)
+	case "gzip":
+		return commitlog.CompressTo(commitlog.Gzip)
+	case "snappy":
+		return commitlog.CompressTo(commitlog.Snappy)
+	case "lz4":
+		return commitlog.CompressTo(commitlog.LZ4)
+	case "zstd":
+		return commitlog.CompressTo(commitlog.Zstd)
+	}
+	return commitlog.AsProduced
 }
 
 func txnConfig(c *property.Config) txn.Config {

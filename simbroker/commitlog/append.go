@@ -9,6 +9,7 @@ import (
 
 // Append is the circumstances of an append by the leader.
 type Append struct {
+	Partition   kafka.TopicPartition // for texts
 	NowMs       int64
 	LeaderEpoch kafka.LeaderEpoch
 	// Guard and Verify: with Verify, a batch that opens a transaction must
@@ -30,10 +31,11 @@ type Appended struct {
 // AppendClient appends the batch that a producer sent, of which raw is the
 // only one. The log keeps raw and writes to it. Errors, by which nothing is
 // appended: INVALID_RECORD, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE,
-// RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP (rule A5), those of
+// RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP (rule A5), UNKNOWN_SERVER_ERROR for
+// what cannot be decompressed, a *RecordErrors that wraps one of them, those of
 // producer.Manager.Append.
 func (l *Log) AppendClient(raw []byte, a Append) (Appended, error) {
-	b, err := l.validate(raw, a.NowMs)
+	b, err := l.validate(raw, a)
 	if err != nil {
 		return Appended{}, err
 	}
@@ -47,68 +49,6 @@ func (l *Log) AppendCoordinator(b Batch, a Append) (Appended, error) {
 		return Appended{}, kafka.ErrRecordListTooLarge
 	}
 	return l.appendLeader(b, producer.Coordinator, a)
-}
-
-// validate applies rule A5 as far as it concerns one batch, in Kafka's order.
-func (l *Log) validate(raw []byte, nowMs int64) (Batch, error) {
-	b, err := Parse(raw)
-	switch {
-	case err != nil:
-		return Batch{}, err
-	case b.BaseOffset != 0:
-		return Batch{}, kafka.ErrInvalidRecord
-	case len(raw) > l.config.MaxMessageBytes:
-		return Batch{}, kafka.ErrMessageTooLarge
-	case !b.ValidCRC():
-		return Batch{}, kafka.ErrCorruptMessage
-	case int64(len(raw)) > l.config.SegmentBytes:
-		return Batch{}, kafka.ErrRecordListTooLarge
-	case b.Attributes.IsControl():
-		return Batch{}, kafka.ErrInvalidRecord
-	case b.HasProducer() && b.BaseSequence < 0:
-		return Batch{}, kafka.ErrInvalidRecord
-	case !b.countsRight():
-		return Batch{}, kafka.ErrInvalidRecord
-	}
-	if err := l.validateTimestamps(b, nowMs); err != nil {
-		return Batch{}, err
-	}
-	if l.config.Compact {
-		return b, everyKeySet(b)
-	}
-	return b, nil
-}
-
-// validateTimestamps believes the header, as the batch's records are not
-// decoded. A timestamp of -1 is none.
-func (l *Log) validateTimestamps(b Batch, nowMs int64) error {
-	if b.Attributes.TimestampType() == LogAppendTime {
-		return kafka.ErrInvalidTimestamp
-	}
-	if l.config.TimestampType == LogAppendTime {
-		return nil
-	}
-	ahead := b.MaxTimestampMs - nowMs
-	behind := nowMs - b.BaseTimestampMs
-	if b.MaxTimestampMs != -1 && ahead > l.config.TimestampAfterMax.Milliseconds() ||
-		b.BaseTimestampMs != -1 && behind > l.config.TimestampBeforeMax.Milliseconds() {
-		return kafka.ErrInvalidTimestamp
-	}
-	return nil
-}
-
-// everyKeySet refuses a record without a key on its way to a compacted topic.
-func everyKeySet(b Batch) error {
-	records, err := b.Records()
-	if err != nil {
-		return err
-	}
-	for _, r := range records {
-		if r.Key == nil {
-			return kafka.ErrInvalidRecord
-		}
-	}
-	return nil
 }
 
 func (l *Log) appendLeader(b Batch, origin producer.Origin, a Append) (Appended, error) {

@@ -95,16 +95,31 @@ type Batch struct {
 	Raw []byte
 }
 
+// CorruptError is CORRUPT_MESSAGE, with Kafka's text.
+type CorruptError struct{ Text string }
+
+// Error is the text.
+func (e *CorruptError) Error() string { return e.Text }
+
+// Unwrap is the kafka.Error.
+func (e *CorruptError) Unwrap() error { return kafka.ErrCorruptMessage }
+
 // Split cuts the first batch, of whatever magic, off b. Without a whole batch
-// first is nil; a length that no batch has, or an unknown magic, is
-// CORRUPT_MESSAGE.
+// first is nil; a length that no batch has, or an unknown magic, is a
+// *CorruptError.
 func Split(b []byte) (first, rest []byte, err error) {
-	if len(b) < magicBytes {
+	if len(b) < overheadBytes {
 		return nil, b, nil
 	}
 	length := int32(binary.BigEndian.Uint32(b[atLength:]))
-	if magic := int8(b[atMagic]); length < leastLength || magic < 0 || magic > 2 {
-		return nil, b, kafka.ErrCorruptMessage
+	if length < leastLength {
+		return nil, b, &CorruptError{fmt.Sprintf("Record size %d is less than the minimum record overhead (%d)", length, leastLength)}
+	}
+	if len(b) < magicBytes {
+		return nil, b, nil
+	}
+	if magic := int8(b[atMagic]); magic < 0 || magic > 2 {
+		return nil, b, &CorruptError{fmt.Sprintf("Invalid magic found in record: %d", magic)}
 	}
 	if int64(len(b)) < overheadBytes+int64(length) {
 		return nil, b, nil
@@ -161,6 +176,19 @@ func (b *Batch) stampLogAppendTime(nowMs int64) {
 	b.MaxTimestampMs = nowMs
 	binary.BigEndian.PutUint16(b.Raw[atAttributes:], uint16(b.Attributes))
 	binary.BigEndian.PutUint64(b.Raw[atMaxTimestamp:], uint64(nowMs))
+	b.sign()
+}
+
+// stampCreateTime keeps the records' own timestamps, of which max is the
+// greatest, whatever the header says.
+func (b *Batch) stampCreateTime(max int64) {
+	if b.MaxTimestampMs == max && b.Attributes.TimestampType() == CreateTime {
+		return
+	}
+	b.Attributes &^= logAppendTimeFlag
+	b.MaxTimestampMs = max
+	binary.BigEndian.PutUint16(b.Raw[atAttributes:], uint16(b.Attributes))
+	binary.BigEndian.PutUint64(b.Raw[atMaxTimestamp:], uint64(max))
 	b.sign()
 }
 

@@ -131,8 +131,8 @@ func TestRecordsOfEveryCodec(t *testing.T) {
 		if err != nil || fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
 			t.Errorf("%s: %v\ngot  %#v\nwant %#v", name, err, got, want)
 		}
-		if !b.countsRight() {
-			t.Errorf("%s: the count is found wrong", name)
+		if found := scanAll(b); found != "1000/0/1/1 3000/1/-1/0 2000/2/0/-1" {
+			t.Errorf("%s: a scan finds %s", name, found)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func FuzzBatch(f *testing.F) {
 		if err != nil {
 			return
 		}
-		b.countsRight()
+		b.scan()
 		b.Marker()
 		if records, err := b.Records(); err == nil && int32(len(records)) != b.Count {
 			t.Fatalf("%d records, the header says %d", len(records), b.Count)

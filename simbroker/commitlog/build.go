@@ -96,6 +96,17 @@ func appendNullable(b, v []byte) []byte {
 	return append(b, v...)
 }
 
+// Compressed is the batch, which is not compressed, with its records compressed.
+func (b Batch) Compressed(to Codec) (Batch, error) {
+	body, err := compress(to, b.Raw[headerBytes:])
+	if err != nil {
+		return Batch{}, fmt.Errorf("compress batch to %v: %w", to, err)
+	}
+	h := b.Header
+	h.Attributes |= Attributes(to)
+	return seal(h, append(make([]byte, headerBytes, headerBytes+len(body)), body...)), nil
+}
+
 // Marker is an end-of-transaction marker (rule A4).
 type Marker struct {
 	Producer         kafka.Producer

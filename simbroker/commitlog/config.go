@@ -11,6 +11,24 @@ const (
 	LogAppendTime TimestampType = 1
 )
 
+// Compression is compression.type: the codec to which the leader compresses
+// what producers send, or none of its own choice.
+type Compression int8
+
+// AsProduced keeps each batch's own codec.
+const AsProduced Compression = 0
+
+// CompressTo is the compression.type of a codec, Uncompressed included.
+func CompressTo(c Codec) Compression { return Compression(c) + 1 }
+
+// codec is what a batch of that codec is to have.
+func (c Compression) codec(produced Codec) Codec {
+	if c == AsProduced {
+		return produced
+	}
+	return Codec(c - 1)
+}
+
 // Config holds a topic's properties, by Kafka's names.
 type Config struct {
 	SegmentBytes       int64         // segment.bytes
@@ -22,6 +40,7 @@ type Config struct {
 	TimestampType      TimestampType // message.timestamp.type
 	TimestampBeforeMax time.Duration // message.timestamp.before.max.ms
 	TimestampAfterMax  time.Duration // message.timestamp.after.max.ms
+	Compression        Compression   // compression.type
 	MaxMessageBytes    int           // max.message.bytes
 	IndexIntervalBytes int           // index.interval.bytes
 }

@@ -25,9 +25,12 @@ type RecordHeader struct {
 // Records decodes the batch's records, decompressing them if need be. Where
 // the timestamp type is LogAppendTime all have the batch's. INVALID_RECORD if
 // they are malformed or fewer or more than the header says, CORRUPT_MESSAGE if
-// they cannot be decompressed.
+// they cannot be decompressed, MESSAGE_TOO_LARGE if that makes too many bytes.
 func (b Batch) Records() ([]Record, error) {
 	body, err := decompress(b.Attributes.Codec(), b.Raw[headerBytes:])
+	if err == errDecompressedSize {
+		return nil, fmt.Errorf("decompress %v batch at offset %d: %w (%v)", b.Attributes.Codec(), b.BaseOffset, kafka.ErrMessageTooLarge, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("decompress %v batch at offset %d: %w (%v)", b.Attributes.Codec(), b.BaseOffset, kafka.ErrCorruptMessage, err)
 	}
@@ -44,24 +47,6 @@ func (b Batch) Records() ([]Record, error) {
 		return nil, fmt.Errorf("decode batch at offset %d: %d of %d records: %w", b.BaseOffset, len(records), b.Count, kafka.ErrInvalidRecord)
 	}
 	return records, nil
-}
-
-// countsRight says whether an uncompressed batch holds the records that its
-// header declares, going from length to length. Compressed ones are believed.
-func (b Batch) countsRight() bool {
-	if b.Count <= 0 || b.Count != b.LastOffsetDelta+1 {
-		return false
-	}
-	if b.Attributes.Codec() != Uncompressed {
-		return true
-	}
-	r := reader{b: b.Raw[headerBytes:]}
-	n := int32(0)
-	for len(r.b) > 0 && !r.bad {
-		r.bytes(r.varint())
-		n++
-	}
-	return !r.bad && n == b.Count
 }
 
 // reader takes a record apart. Once bad, it yields zeros.

@@ -21,7 +21,7 @@ func (l *Log) OffsetForTimestamp(targetMs int64) (TimestampOffset, bool, error) 
 			if b.MaxTimestampMs < targetMs {
 				continue
 			}
-			found, ok, err := b.firstRecord(func(r Record) bool { return r.TimestampMs >= targetMs && r.Offset >= l.logStart })
+			found, ok, err := b.firstRecord(targetMs, l.logStart)
 			if ok || err != nil {
 				return found, ok, err
 			}
@@ -43,18 +43,18 @@ func (l *Log) MaxTimestampOffset() (TimestampOffset, bool, error) {
 		return TimestampOffset{}, false, nil
 	}
 	b := greatest.batches[greatest.maxTimestampAt]
-	return b.firstRecord(func(r Record) bool { return r.TimestampMs >= greatest.maxTimestampMs })
+	return b.firstRecord(greatest.maxTimestampMs, b.BaseOffset)
 }
 
-func (b Batch) firstRecord(wanted func(Record) bool) (TimestampOffset, bool, error) {
-	records, err := b.Records()
-	if err != nil {
-		return TimestampOffset{}, false, err
-	}
-	for _, r := range records {
-		if wanted(r) {
-			return TimestampOffset{r.Offset, r.TimestampMs, b.LeaderEpoch}, true, nil
+// firstRecord is the first record at or after an offset with the timestamp or a
+// later one.
+func (b Batch) firstRecord(targetMs int64, from kafka.Offset) (TimestampOffset, bool, error) {
+	s := b.scan()
+	defer s.close()
+	for g, ok := s.next(); ok; g, ok = s.next() {
+		if offset := b.BaseOffset + kafka.Offset(g.offsetDelta); g.timestampMs >= targetMs && offset >= from {
+			return TimestampOffset{offset, g.timestampMs, b.LeaderEpoch}, true, nil
 		}
 	}
-	return TimestampOffset{}, false, nil
+	return TimestampOffset{}, false, s.err
 }

@@ -260,6 +260,10 @@ func (c *cluster) send(r ProduceRequest) string {
 	c.await("an answer to Produce", func() bool { return got != nil })
 	var s []string
 	for _, p := range got.Partitions {
+		var name kafka.Error
+		if errors.As(p.Err, &name) { // some have a text of their own
+			p.Err = name
+		}
 		switch {
 		case p.Err == nil:
 			s = append(s, fmt.Sprintf("ok @%d", p.BaseOffset))

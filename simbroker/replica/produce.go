@@ -99,10 +99,17 @@ func onlyBatch(records []byte) (commitlog.Batch, error) {
 		return commitlog.Batch{}, kafka.ErrInvalidRecord
 	}
 	batch, err := commitlog.Parse(raw)
-	if err == nil && len(rest) > 0 {
+	if err != nil {
+		return batch, err
+	}
+	// What follows and is no whole batch is passed over.
+	switch another, _, err := commitlog.Split(rest); {
+	case err != nil:
+		return batch, kafka.ErrCorruptMessage
+	case another != nil:
 		return batch, kafka.ErrInvalidRecord
 	}
-	return batch, err
+	return batch, nil
 }
 
 // verifiable says whether a partition's batch may have to be verified.
@@ -204,11 +211,11 @@ func (r *produce) appendTo(i int) {
 		return
 	}
 	appended, err := p.log.AppendClient(r.batches[i].Raw, commitlog.Append{
-		NowMs: r.broker.nowMs(), LeaderEpoch: p.state.LeaderEpoch,
+		Partition: at.Partition, NowMs: r.broker.nowMs(), LeaderEpoch: p.state.LeaderEpoch,
 		Guard: r.guards[i], Verify: r.broker.cfg.TransactionPartitionVerification,
 	})
 	if err != nil {
-		r.fail(i, err)
+		r.failAt(i, p, err)
 		return
 	}
 	out.BaseOffset, out.LogAppendTimeMs, out.LogStartOffset = appended.FirstOffset, appended.LogAppendTimeMs, p.log.LogStartOffset()
@@ -224,11 +231,18 @@ func (r *produce) appendTo(i int) {
 	}
 }
 
-// failAt refuses a partition with what is known of its leader (KIP-951).
+// failAt refuses a partition with what is known of its leader (KIP-951) and,
+// unless the error is one of those that need no look at the log, where its log
+// starts.
 func (r *produce) failAt(i int, p *partition, err error) {
 	r.fail(i, err)
-	if err == kafka.ErrNotLeaderOrFollower && p != nil {
-		r.result.Partitions[i].Leader, r.result.Partitions[i].LeaderEpoch = p.state.Leader, p.state.LeaderEpoch
+	out := &r.result.Partitions[i]
+	switch {
+	case p == nil:
+	case err == kafka.ErrNotLeaderOrFollower:
+		out.Leader, out.LeaderEpoch = p.state.Leader, p.state.LeaderEpoch
+	case err != kafka.ErrCorruptMessage && err != kafka.ErrMessageTooLarge && err != kafka.ErrRecordListTooLarge:
+		out.LogStartOffset = p.log.LogStartOffset()
 	}
 }
 

@@ -45,7 +45,6 @@ func TestA5RefusedRecords(t *testing.T) {
 		{"magic 3", edit(N(1), false, func(raw []byte) { raw[16] = 3 }), "CORRUPT_MESSAGE"},
 		{"no batch", nil, "INVALID_RECORD"},
 		{"half a batch", N(1).Raw[:40], "INVALID_RECORD"},
-		{"LogAppendTime from a client", edit(N(1), true, func(raw []byte) { raw[22] |= 8 }), "INVALID_TIMESTAMP"},
 		{"two hours ahead", N(1, start.Add(2*time.Hour).UnixMilli()).Raw, "INVALID_TIMESTAMP"},
 		{"larger than max.message.bytes", commitlog.Build(commitlog.Plainly(), []commitlog.Record{{Value: make([]byte, 2<<20)}}).Raw, "MESSAGE_TOO_LARGE"},
 	} {

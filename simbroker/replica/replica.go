@@ -217,7 +217,7 @@ type ProduceResult struct {
 // ProducedPartition is what became of one partition's records. After
 // REQUEST_TIMED_OUT and NOT_ENOUGH_REPLICAS_AFTER_APPEND the records are in
 // the log at BaseOffset (rule F8); after other errors nothing was appended and
-// BaseOffset is -1.
+// BaseOffset is -1. Err may be a *commitlog.RecordErrors.
 type ProducedPartition struct {
 	Partition       kafka.TopicPartition
 	Err             error

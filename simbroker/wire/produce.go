@@ -3,10 +3,12 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/acl"
+	"github.com/lso-exporter/lso-exporter/simbroker/commitlog"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 )
@@ -23,8 +25,18 @@ const adminClientID = "__admin_client"
 // v7: zstd. v8: error messages. v10: the leader and its address with
 // NOT_LEADER_OR_FOLLOWER (KIP-951). v11: TRANSACTION_ABORTABLE. v12: adds
 // partitions to the transaction (KIP-890). v13: topic ids in place of names.
+//
+// Of several records for one partition the last count, and a topic without
+// partitions is not answered. Records that do not begin with a batch make the
+// whole request fail.
 func (c *call) produce(req *kmsg.ProduceRequest) {
-	if hasTransactionalRecords(req) {
+	req = distinctPartitions(req)
+	transactional, corrupt := hasTransactionalRecords(req)
+	if corrupt != nil {
+		c.produced(corruptAnswer(req, corrupt))
+		return
+	}
+	if transactional {
 		if req.TransactionID == nil || !c.may(acl.Write, acl.TransactionalID, *req.TransactionID) {
 			c.refuse(kafka.ErrTransactionalIDAuthorizationFailed)
 			return
@@ -56,6 +68,54 @@ func (c *call) produce(req *kmsg.ProduceRequest) {
 		}
 		c.produced(answer)
 	})
+}
+
+// distinctPartitions is the request with each topic and each partition in it
+// once.
+func distinctPartitions(req *kmsg.ProduceRequest) *kmsg.ProduceRequest {
+	if len(req.Topics) == 1 && len(req.Topics[0].Partitions) == 1 {
+		return req
+	}
+	type topicKey struct {
+		name string
+		id   [16]byte
+	}
+	distinct := *req
+	distinct.Topics = nil
+	topics := make(map[topicKey]int)
+	places := make(map[place]int) // by the topic's index and the partition's number
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		key := topicKey{t.Topic, t.TopicID}
+		at, known := topics[key]
+		if !known && len(t.Partitions) > 0 {
+			at = len(distinct.Topics)
+			topics[key] = at
+			distinct.Topics = append(distinct.Topics, kmsg.ProduceRequestTopic{Topic: t.Topic, TopicID: t.TopicID})
+		}
+		for _, p := range t.Partitions {
+			into := &distinct.Topics[at].Partitions
+			numbered := place{at, int(p.Partition)}
+			if j, twice := places[numbered]; twice {
+				(*into)[j] = p
+				continue
+			}
+			places[numbered] = len(*into)
+			*into = append(*into, p)
+		}
+	}
+	return &distinct
+}
+
+// corruptAnswer refuses a request for the sake of one of its batches.
+func corruptAnswer(req *kmsg.ProduceRequest, err error) *produceAnswer {
+	answer := newProduceAnswer(req)
+	for i := range req.Topics {
+		for j := range req.Topics[i].Partitions {
+			answer.fail(place{i, j}, err)
+		}
+	}
+	return answer
 }
 
 // produceTopic adds those partitions of a topic that can be written to what the
@@ -142,6 +202,12 @@ func (a *produceAnswer) partition(at place) *kmsg.ProduceResponseTopicPartition 
 func (a *produceAnswer) fail(at place, err error) {
 	p := a.partition(at)
 	p.ErrorCode, p.ErrorMessage = codeOf(err), messageOf(err)
+	var refused *commitlog.RecordErrors
+	if errors.As(err, &refused) {
+		for _, r := range refused.Records {
+			p.ErrorRecords = append(p.ErrorRecords, kmsg.ProduceResponseTopicPartitionErrorRecord{RelativeOffset: r.Index, ErrorMessage: &r.Message})
+		}
+	}
 	a.failed = true
 }
 
@@ -222,15 +288,20 @@ func firstAttributes(records []byte) (attributes uint16, ok bool) {
 	return binary.BigEndian.Uint16(records[attributesAt:]), true
 }
 
-func hasTransactionalRecords(req *kmsg.ProduceRequest) bool {
+// hasTransactionalRecords looks at the first batch of each partition, up to one
+// that is transactional or corrupt.
+func hasTransactionalRecords(req *kmsg.ProduceRequest) (transactional bool, corrupt error) {
 	for i := range req.Topics {
 		for _, p := range req.Topics[i].Partitions {
+			if _, _, err := commitlog.Split(p.Records); err != nil {
+				return false, err
+			}
 			if attributes, ok := firstAttributes(p.Records); ok && attributes&0x10 != 0 {
-				return true
+				return true, nil
 			}
 		}
 	}
-	return false
+	return false, nil
 }
 
 func compressedWithZstd(records []byte) bool {
