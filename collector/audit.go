@@ -111,7 +111,7 @@ func (u *audit) gap(kind lag.MissKind, unauthorized lag.Gap) lag.Gap {
 		return unauthorized
 	case lag.MissAPIMissing:
 		return lag.GapAPIMissing
-	case lag.MissUnreachable, lag.MissTimeout:
+	case lag.MissUnreachable, lag.MissTLS, lag.MissAuthentication, lag.MissTimeout:
 		return lag.GapUnreachable
 	case lag.MissDeadline:
 		return lag.GapBudget

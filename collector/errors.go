@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/lso-exporter/lso-exporter/collector/security"
 	"github.com/lso-exporter/lso-exporter/lag"
 )
 
@@ -17,6 +18,7 @@ var errOver = errors.New("the sweep was over")
 // missOfError returns the kind of miss that an error of Client.Request is.
 func missOfError(err error) lag.MissKind {
 	var kafka *kerr.Error
+	var secured *security.Error
 	switch {
 	case err == nil:
 		return ""
@@ -26,11 +28,22 @@ func missOfError(err error) lag.MissKind {
 		return lag.MissAPIMissing
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return lag.MissTimeout
+	case errors.As(err, &secured):
+		return missOfSecurity(secured.Kind)
 	case errors.As(err, &kafka):
 		return missOfCode(kafka.Code)
 	default:
 		return lag.MissUnreachable
 	}
+}
+
+// missOfSecurity returns the kind of miss that a connection is which could not be
+// secured.
+func missOfSecurity(kind security.Kind) lag.MissKind {
+	if kind == security.KindTLS {
+		return lag.MissTLS
+	}
+	return lag.MissAuthentication
 }
 
 // missOfCode returns the kind of miss that an error code in an answer is.
@@ -48,7 +61,7 @@ func missOfCode(code int16) lag.MissKind {
 	case kerr.CoordinatorNotAvailable, kerr.CoordinatorLoadInProgress, kerr.NotCoordinator:
 		return lag.MissNoCoordinator
 	case kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.ClusterAuthorizationFailed,
-		kerr.TransactionalIDAuthorizationFailed, kerr.SaslAuthenticationFailed:
+		kerr.TransactionalIDAuthorizationFailed:
 		return lag.MissUnauthorized
 	case kerr.UnsupportedVersion:
 		return lag.MissAPIMissing

@@ -14,14 +14,15 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/collector/security"
 )
 
 // How a connection behaves. A sweep gives every request a deadline of its own;
 // these are for what goes on after it.
 const (
-	// dialTimeout and readTimeout end a connection on which nothing comes
-	// back: a host that is gone, as opposed to a broker that hangs.
-	dialTimeout = 5 * time.Second
+	// readTimeout ends a connection on which nothing comes back: a host that is
+	// gone, as opposed to a broker that hangs.
 	readTimeout = 10 * time.Second
 
 	// idleTimeout is just below a broker's default (connections.max.idle.ms),
@@ -39,8 +40,9 @@ const (
 // its own, from a broker of its choice and with retries, which would escape a
 // sweep's order and budget.
 type Kafka struct {
-	options []kgo.Opt
-	seeds   *kgo.Client
+	options   []kgo.Opt
+	connector *security.Connector
+	seeds     *kgo.Client
 
 	mu      sync.Mutex
 	closed  bool
@@ -91,26 +93,31 @@ func (b *kafkaBroker) close() {
 	}
 }
 
-// NewKafka returns a client with the given options: seed brokers, security,
-// client id and logger. Timeouts, versions and what concerns producing and
-// consuming are its own. It does not connect. It returns an error if franz-go
-// refuses the options. Close ends it.
+// NewKafka returns a client whose connections are in clear, without a login,
+// unless the options say otherwise; see NewSecuredKafka.
 func NewKafka(options ...kgo.Opt) (*Kafka, error) {
+	return NewSecuredKafka(security.InClear(), options...)
+}
+
+// NewSecuredKafka returns a client with the given options (seed brokers, client
+// id), whose connections the connector opens. Timeouts, versions and what
+// concerns producing and consuming are its own. It does not connect. It returns
+// an error if franz-go refuses the options. Close ends it.
+func NewSecuredKafka(connector *security.Connector, options ...kgo.Opt) (*Kafka, error) {
 	lowest, highest := limits()
-	all := append(slices.Clone(options),
+	all := slices.Concat(connector.Options(), options, []kgo.Opt{
 		kgo.MinVersions(lowest),
 		kgo.MaxVersions(highest),
-		kgo.DialTimeout(dialTimeout),
 		kgo.RequestTimeoutOverhead(readTimeout),
 		kgo.ConnIdleTimeout(idleTimeout),
 		kgo.MetadataMaxAge(ownMetadataAge),
 		kgo.DisableClientMetrics(), // KIP-714 sends requests too
-	)
+	})
 	seeds, err := kgo.NewClient(all...)
 	if err != nil {
 		return nil, err
 	}
-	return &Kafka{options: all, seeds: seeds, brokers: make(map[int32]*kafkaBroker)}, nil
+	return &Kafka{options: all, connector: connector, seeds: seeds, brokers: make(map[int32]*kafkaBroker)}, nil
 }
 
 // Close closes the connections and fails the requests on their way. Requests
@@ -139,6 +146,7 @@ func (k *Kafka) Seeds() []int32 {
 // there are, and where.
 func (k *Kafka) Request(ctx context.Context, broker int32, req kmsg.Request) (kmsg.Response, error) {
 	client, id := k.seeds, broker
+	address := k.seedAddress(broker)
 	if broker >= 0 {
 		k.mu.Lock()
 		b := k.brokers[broker]
@@ -149,16 +157,25 @@ func (k *Kafka) Request(ctx context.Context, broker int32, req kmsg.Request) (km
 		case b.err != nil:
 			return nil, fmt.Errorf("%s to %s at %s: %w", kmsg.NameForKey(req.Key()), brokerSubject(broker), b.address, b.err)
 		}
-		client, id = b.of(req), math.MinInt32
+		client, id, address = b.of(req), math.MinInt32, b.address
 	}
 	resp, err := client.Broker(int(id)).Request(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("%s to %s: %w", kmsg.NameForKey(req.Key()), brokerSubject(broker), wrapMissing(err))
+		return nil, fmt.Errorf("%s to %s: %w", kmsg.NameForKey(req.Key()), brokerSubject(broker), wrapMissing(k.connector.Explain(err, address)))
 	}
 	if metadata, ok := resp.(*kmsg.MetadataResponse); ok {
 		k.learn(metadata.Brokers)
 	}
 	return resp, nil
+}
+
+// seedAddress is the address of a seed, host:port; empty for other brokers.
+func (k *Kafka) seedAddress(id int32) string {
+	seeds, ok := k.seeds.OptValue(kgo.SeedBrokers).([]string)
+	if at := int64(id) - math.MinInt32; ok && at < int64(len(seeds)) {
+		return seeds[at]
+	}
+	return ""
 }
 
 // wrapMissing makes franz-go's errors for versions that do not meet match

@@ -649,7 +649,7 @@ func leaderReason(kind lag.MissKind) lag.Reason {
 		return lag.ReasonNoReadOnTopic
 	case lag.MissLeaderChanged, lag.MissTopicGone, lag.MissNoLeader, lag.MissOffsetNotAvailable:
 		return lag.ReasonLeaderChanged
-	case lag.MissUnreachable, lag.MissTimeout, lag.MissSuspended:
+	case lag.MissUnreachable, lag.MissTLS, lag.MissAuthentication, lag.MissTimeout, lag.MissSuspended:
 		return lag.ReasonLeaderUnreachable
 	case lag.MissAPIMissing:
 		return lag.ReasonAPIMissing
@@ -670,7 +670,7 @@ func coordinatorReason(kind lag.MissKind, code int16) lag.Reason {
 			return lag.ReasonCoordinatorLoading
 		}
 		return lag.ReasonCoordinatorUnavailable
-	case lag.MissUnreachable, lag.MissTimeout, lag.MissSuspended:
+	case lag.MissUnreachable, lag.MissTLS, lag.MissAuthentication, lag.MissTimeout, lag.MissSuspended:
 		return lag.ReasonCoordinatorUnreachable
 	case lag.MissAPIMissing:
 		return lag.ReasonAPIMissing

@@ -11,6 +11,8 @@ import (
 // about its subject.
 var missSentences = map[lag.MissKind]string{
 	lag.MissUnreachable:        "%s could not be reached",
+	lag.MissTLS:                "%s and this program could not secure their connection",
+	lag.MissAuthentication:     "%s did not let this program log in",
 	lag.MissTimeout:            "%s did not answer in time",
 	lag.MissSuspended:          "%s has not answered since an earlier sweep",
 	lag.MissNoLeader:           "%s has partitions without a leader, of which nothing can be read",

@@ -211,6 +211,12 @@ type MissKind string
 const (
 	// MissUnreachable: the broker refused the connection, or it broke.
 	MissUnreachable MissKind = "unreachable"
+	// MissTLS: the broker and the exporter could not agree on how to secure the
+	// connection: a certificate that is not trusted, or a port without TLS.
+	MissTLS MissKind = "tls"
+	// MissAuthentication: the broker refused the login, or there was nothing to
+	// log in with.
+	MissAuthentication MissKind = "authentication"
 	// MissTimeout: the broker did not answer in time.
 	MissTimeout MissKind = "timeout"
 	// MissSuspended: the broker did not answer in the sweeps before and has

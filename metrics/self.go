@@ -78,7 +78,7 @@ var selfMetrics = []Metric{
 
 // missKinds are the kinds of errors, so that each has a sample from the start.
 var missKinds = []lag.MissKind{
-	lag.MissUnreachable, lag.MissTimeout, lag.MissSuspended, lag.MissNoLeader, lag.MissLeaderChanged,
+	lag.MissUnreachable, lag.MissTLS, lag.MissAuthentication, lag.MissTimeout, lag.MissSuspended, lag.MissNoLeader, lag.MissLeaderChanged,
 	lag.MissOffsetNotAvailable, lag.MissTopicGone, lag.MissInconsistent, lag.MissNoCoordinator, lag.MissUnauthorized,
 	lag.MissAPIMissing, lag.MissDeadline, lag.MissOther,
 }

@@ -29,8 +29,12 @@ var boundaries = []boundary{
 		why: "the arithmetic is pure: it knows neither the Kafka client, whose types would carry sentinels such as -1 into it, nor Prometheus",
 	},
 	{
-		rooms: []string{"collector"}, own: []string{"lag"}, others: []string{"github.com/twmb/franz-go"},
+		rooms: []string{"collector"}, own: []string{"lag", "collector/security"}, others: []string{"github.com/twmb/franz-go"},
 		why: "only this package talks to Kafka, and what it hands on is a sample",
+	},
+	{
+		rooms: []string{"collector/security"}, others: []string{"github.com/twmb/franz-go", "golang.org/x/oauth2"},
+		why: "it opens connections, knows nothing of what is asked on them, and takes secrets from whoever has them",
 	},
 	{
 		rooms: []string{"metrics"}, own: []string{"lag"}, others: []string{"github.com/prometheus", "google.golang.org/protobuf"},
