@@ -130,13 +130,18 @@ func (r *reporter) explainUndetermined(f *Group, who, where string) {
 		return
 	}
 	unmoved := f.longest(func(p *GroupPartition) float64 { return p.UnmovedSeconds })
+	behind, _ := f.unread()
 	f.Headline = fmt.Sprintf("%s on %s may be stopped: it is %s behind, and its commit has not moved for the %s that it was watched",
-		who, where, lagOf(f.LSOLag, "offset"), span(unmoved))
+		who, where, lagOf(behind, "offset"), span(unmoved))
 	r.explainOwners(f)
-	if unmoved < r.StillAfter {
+	switch {
+	case unmoved < r.StillAfter:
 		f.meaning("That is not long: a group stands still when its commit has not moved for %s.", span(r.StillAfter))
 		f.remedy("Look again, for longer (--wait).")
-	} else {
+	case f.uncommitted && f.LSOLag != nil && *f.LSOLag == 0:
+		f.meaning("It reads uncommitted, and what it has not read lies above the last stable offset, where nobody can look from outside: it may be records, or end markers of transactions.")
+		f.remedy("Look again when the transaction that holds the partition has ended.")
+	default:
 		f.meaning("Nobody could look whether there is a record to read: what lies between its commit and the last stable offset may be end markers of transactions. That takes READ on the topic.")
 		f.remedy("Grant it (see the rights that were missed), and look again.")
 	}
@@ -146,7 +151,8 @@ func (r *reporter) explainUndetermined(f *Group, who, where string) {
 // explainConsuming says of a group that reads how far it is behind, and whether
 // it catches up.
 func (r *reporter) explainConsuming(f *Group, who, where string) {
-	behind := fmt.Sprintf("%s behind the last stable offset", lagOf(f.LSOLag, "offset"))
+	unread, end := f.unread()
+	behind := lagOf(unread, "offset") + " behind " + end
 	if f.LagSeconds != nil {
 		behind += fmt.Sprintf(", its next record %s old", span(time.Duration(*f.LagSeconds*float64(time.Second))))
 	}
@@ -158,8 +164,8 @@ func (r *reporter) explainConsuming(f *Group, who, where string) {
 	f.meaning("It reads, and nothing holds it back.")
 	if f.pace >= 1 && r.watched() > 0 {
 		pace := fmt.Sprintf("It has read %s a second", count(int64(f.pace), "offset"))
-		if f.LSOLag != nil {
-			pace += fmt.Sprintf("; if nothing were written meanwhile, it would have read everything in %s", span(time.Duration(float64(*f.LSOLag)/f.pace*float64(time.Second))))
+		if unread != nil {
+			pace += fmt.Sprintf("; if nothing were written meanwhile, it would have read everything in %s", span(time.Duration(float64(*unread)/f.pace*float64(time.Second))))
 		}
 		f.meaning("%s.", pace)
 	}

@@ -74,10 +74,11 @@ type Group struct {
 	Commands []string `json:"commands,omitempty"`
 	Runbook  string   `json:"runbook,omitempty"`
 
-	waiting bool // another sweep may tell more
-	beyond  bool // a commit lies above the high watermark, for the first time
-	view    *lag.GroupView
-	pace    float64
+	waiting     bool // another sweep may tell more
+	beyond      bool // a commit lies above the high watermark, for the first time
+	uncommitted bool // the group is known to read uncommitted here
+	view        *lag.GroupView
+	pace        float64
 }
 
 // GroupPartition is where a group is on one partition.
@@ -152,9 +153,10 @@ func (r *reporter) onTopic(g *lag.GroupView, t *lag.GroupTopicView) {
 		f := byKind[kind]
 		if f == nil {
 			f = newGroup(g, t.Topic, kind)
+			f.uncommitted = r.readsUncommitted(g.Name, t)
 			byKind[kind] = f
 		}
-		r.addRow(f, t.Topic, row)
+		r.addRow(f, t, row)
 	}
 	for _, kind := range Kinds() {
 		if f := byKind[kind]; f != nil && r.worthTelling(f) {
@@ -195,7 +197,7 @@ func (r *reporter) kindOf(g *lag.GroupView, t *lag.GroupTopicView, row *lag.Grou
 	}
 	unmoved, moved := r.unmoved(g.Name, t.Topic, row)
 	waits := r.waits(g, t, row, p)
-	lagging := !nothingToRead(row)
+	lagging := !r.readAll(g.Name, t, row)
 	switch {
 	case row.State == lag.StateAhead:
 		return KindAhead
@@ -216,7 +218,7 @@ func (r *reporter) kindOf(g *lag.GroupView, t *lag.GroupTopicView, row *lag.Grou
 	case lagging && !moved && (row.State == lag.StateStopped || row.State == lag.StateUndetermined):
 		return KindUndetermined
 	case lagging:
-		if late, known := row.LSOLagFor.Get(); known && late >= r.StillAfter {
+		if late, known := r.lagFor(g.Name, t, row).Get(); known && late >= r.StillAfter {
 			return KindSlow
 		}
 		return KindConsuming
@@ -247,10 +249,18 @@ func (r *reporter) lostKind(g *lag.GroupView) Kind {
 	return KindUndetermined
 }
 
+// lagFor is how long the next record that a group can read has been there.
+func (r *reporter) lagFor(group string, t *lag.GroupTopicView, row *lag.GroupPartitionView) lag.Optional[time.Duration] {
+	if r.readsUncommitted(group, t) {
+		return row.HWMLagFor
+	}
+	return row.LSOLagFor
+}
+
 // waits says whether a group has read all that is readable under read_committed
 // on a partition, and there is more above the last stable offset.
 func (r *reporter) waits(g *lag.GroupView, t *lag.GroupTopicView, row *lag.GroupPartitionView, p *lag.PartitionView) bool {
-	if t.ReadUncommitted || r.ReadUncommitted != nil && r.ReadUncommitted(g.Name) {
+	if r.readsUncommitted(g.Name, t) {
 		return false
 	}
 	committed, known := row.Committed.Get()
@@ -289,8 +299,8 @@ func (r *reporter) waiting(topic string, p *lag.PartitionView) []string {
 }
 
 // addRow adds a partition to an entry.
-func (r *reporter) addRow(f *Group, topic string, row *lag.GroupPartitionView) {
-	unmoved, moved := r.unmoved(f.Group, topic, row)
+func (r *reporter) addRow(f *Group, t *lag.GroupTopicView, row *lag.GroupPartitionView) {
+	unmoved, moved := r.unmoved(f.Group, t.Topic, row)
 	p := GroupPartition{
 		Partition: row.Partition, Committed: pointer(row.Committed), LSOLag: pointer(row.LSOLag), HWMLag: pointer(row.HWMLag),
 		Readable: pointer(row.Readable), UnmovedSeconds: unmoved.Seconds(),
@@ -308,15 +318,15 @@ func (r *reporter) addRow(f *Group, topic string, row *lag.GroupPartitionView) {
 		f.LSOLag, f.HWMLag = new(lag.Count), new(lag.Count)
 	}
 	f.LSOLag, f.HWMLag = sum(f.LSOLag, p.LSOLag), sum(f.HWMLag, p.HWMLag)
-	if late, known := row.LSOLagFor.Get(); known && (f.LagSeconds == nil || late.Seconds() > *f.LagSeconds) {
+	if late, known := r.lagFor(f.Group, t, row).Get(); known && (f.LagSeconds == nil || late.Seconds() > *f.LagSeconds) {
 		seconds := late.Seconds()
 		f.LagSeconds = &seconds
 	}
-	f.pace += r.Watch.pace(f.Group, topic, row)
+	f.pace += r.Watch.pace(f.Group, t.Topic, row)
 	f.Partitions = append(f.Partitions, p)
 	// A commit that has not moved yet may still; a group without members has
 	// nobody to move it, and is not waited for.
-	if at := r.partition(topic, row.Partition); f.Kind == KindUndetermined && beyond(row, at) {
+	if at := r.partition(t.Topic, row.Partition); f.Kind == KindUndetermined && beyond(row, at) {
 		f.waiting, f.beyond = true, true
 	}
 	members, known := f.view.Members.Get()
@@ -390,6 +400,14 @@ func (f *Group) longest(of func(*GroupPartition) float64) time.Duration {
 		greatest = max(greatest, of(&f.Partitions[i]))
 	}
 	return time.Duration(greatest * float64(time.Second))
+}
+
+// unread is the lag up to the end up to which the group reads, and that end.
+func (f *Group) unread() (behind *lag.Count, end string) {
+	if f.uncommitted {
+		return f.HWMLag, "the high watermark"
+	}
+	return f.LSOLag, "the last stable offset"
 }
 
 // names lists the entry's partitions for a sentence.

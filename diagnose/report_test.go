@@ -185,6 +185,16 @@ var states = map[string]scene{
 		group(v, "billing", "orders", 3, 10000, lag.StateConsuming)
 		v.Groups[0].Topics[0].ReadUncommitted = true
 	}),
+	// What it has not read lies above the last stable offset.
+	"reads-uncommitted-undetermined": stood(func(v *lag.View) {
+		held(v, "orders", 3, ongoing(12*time.Minute))
+		group(v, "billing", "orders", 3, 10000, lag.StateUndetermined)
+		v.Groups[0].Topics[0].ReadUncommitted = true
+	}),
+	"reads-uncommitted-slow": (scene{sweeps: []time.Duration{10 * time.Second, 0}, change: func(v *lag.View, n int) {
+		held(v, "orders", 3, ongoing(12*time.Minute))
+		group(v, "billing", "orders", 3, []lag.Offset{9500, 10000}[n], lag.StateConsuming).HWMLagFor = lag.Known(5 * time.Minute)
+	}}).about(func(o *Options) { o.Groups, o.ReadUncommitted = []string{"billing"}, func(string) bool { return true } }),
 	"stopped": stood(func(v *lag.View) {
 		group(v, "billing", "orders", 2, 10000, lag.StateStopped)
 		group(v, "billing", "orders", 3, 9123, lag.StateStopped).Readable = lag.Known[lag.Count](1400)

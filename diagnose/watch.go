@@ -86,26 +86,26 @@ func (w *Watch) See(view *lag.View) {
 		g := &view.Groups[i]
 		for j := range g.Topics {
 			for k := range g.Topics[j].Partitions {
-				w.seeCommit(g.Name, g.Topics[j].Topic, &g.Topics[j].Partitions[k], view)
+				w.seeCommit(g.Name, &g.Topics[j], &g.Topics[j].Partitions[k], view)
 			}
 		}
 	}
 }
 
 // seeCommit takes in one commit.
-func (w *Watch) seeCommit(group, topic string, row *lag.GroupPartitionView, view *lag.View) {
+func (w *Watch) seeCommit(group string, topic *lag.GroupTopicView, row *lag.GroupPartitionView, view *lag.View) {
 	committed, known := row.Committed.Get()
 	if !known {
 		return
 	}
-	key := commitKey{group, place{topic, row.Partition}}
+	key := commitKey{group, place{topic.Topic, row.Partition}}
 	m := w.commits[key]
 	if m == nil {
 		m = &commitMemory{first: committed, last: committed, firstAt: view.Ended}
 		w.commits[key] = m
 	}
 	switch {
-	case nothingToRead(row):
+	case w.readAll(group, topic, row):
 		m.unreadSince = time.Time{}
 	case m.last != committed || m.unreadSince.IsZero():
 		m.unreadSince = view.Ended
@@ -119,6 +119,21 @@ func nothingToRead(row *lag.GroupPartitionView) bool {
 	lso, known := row.LSOLag.Get()
 	readable, looked := row.Readable.Get()
 	return known && lso == 0 || looked && readable == 0
+}
+
+// readsUncommitted says whether a group is known to read uncommitted on a topic.
+func (w *Watch) readsUncommitted(group string, topic *lag.GroupTopicView) bool {
+	return topic.ReadUncommitted || w.options.ReadUncommitted != nil && w.options.ReadUncommitted(group)
+}
+
+// readAll says whether a group has nothing to read for certain: up to the last
+// stable offset, or up to the high watermark if it is known to read uncommitted.
+func (w *Watch) readAll(group string, topic *lag.GroupTopicView, row *lag.GroupPartitionView) bool {
+	if !w.readsUncommitted(group, topic) || row.State == lag.StateCaughtUp {
+		return nothingToRead(row)
+	}
+	hwm, known := row.HWMLag.Get()
+	return known && hwm == 0
 }
 
 // watched is the time from the first sweep to the last.
