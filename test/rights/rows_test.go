@@ -190,7 +190,7 @@ var table = []row{
 	{
 		ask: func(*world) kmsg.Request {
 			req := kmsg.NewPtrDescribeGroupsRequest()
-			req.Groups = []string{"g", "missing"}
+			req.Version, req.Groups = 6, []string{"g", "missing"} // older ones have no error for a missing group
 			return req
 		},
 		want: []answer{{"", "30 30"}, {"DESCRIBE cluster", "30 30"}, {"DESCRIBE group missing", "30 69"}, {"DESCRIBE group g", "0 69"}},
@@ -477,7 +477,7 @@ var table = []row{
 		want: []answer{{"", "31"}, {"DESCRIBE cluster", "31"}, {"DESCRIBE_CONFIGS cluster", "0"}},
 	},
 	{
-		name: "of a group", ask: func(*world) kmsg.Request { return describeConfigs(kmsg.ConfigResourceTypeGroupConfig, "g") },
+		name: "of a group", feature: "group.version", ask: func(*world) kmsg.Request { return describeConfigs(kmsg.ConfigResourceTypeGroupConfig, "g") },
 		want: []answer{{"", "30"}, {"ALTER_CONFIGS group g", "0"}},
 	},
 	{
@@ -541,7 +541,7 @@ var table = []row{
 		want: []answer{{"", "31"}, {"ALTER cluster", "31"}, {"ALTER_CONFIGS cluster", "0"}},
 	},
 	{
-		name: "of a group",
+		name: "of a group", feature: "group.version",
 		ask: func(*world) kmsg.Request {
 			return alterConfigs(kmsg.ConfigResourceTypeGroupConfig, "g", "consumer.session.timeout.ms", "45000")
 		},
@@ -695,6 +695,7 @@ var table = []row{
 		want: []answer{{"", "0 none"}, {"DESCRIBE cluster", "0 none"}, {"DESCRIBE id billing", "0 [billing Ongoing]"}},
 	},
 	{
+		feature: "group.version",
 		ask: func(*world) kmsg.Request {
 			req := kmsg.NewPtrConsumerGroupHeartbeatRequest()
 			req.Group, req.MemberID, req.RebalanceTimeoutMillis = "modern", "AAAAAAAAAAAAAAAAAAAAAA", 10000
@@ -704,6 +705,7 @@ var table = []row{
 		want: []answer{{"", "30"}, {"DESCRIBE group modern", "30"}, {"READ group modern", "29"}, {"DESCRIBE topic orders", "0"}},
 	},
 	{
+		feature: "group.version",
 		ask: func(*world) kmsg.Request {
 			req := kmsg.NewPtrConsumerGroupDescribeRequest()
 			req.Groups = []string{"modern"}

@@ -23,6 +23,8 @@ type row struct {
 	// otherwise.
 	show func(kmsg.Response) string
 	want []answer
+	// feature must be finalised by the cluster; empty for none.
+	feature string
 }
 
 // answer is what comes once the user has one right more, which is empty at
@@ -72,8 +74,8 @@ func play(t *testing.T, w *world) {
 	for i, r := range table {
 		t.Run(r.title(), func(t *testing.T) {
 			w.t = t
-			if _, offered := w.offered[r.ask(w).Key()]; !offered {
-				t.Skip("not run: not offered by this cluster")
+			if req := r.ask(w); !w.offers(req, r.feature) {
+				t.Skipf("not run: not offered by this cluster: %s v%d %s", kmsg.NameForKey(req.Key()), req.GetVersion(), r.feature)
 			}
 			show := r.show
 			if show == nil {

@@ -57,6 +57,7 @@ type world struct {
 	seeds   []string
 	ids     map[string][16]byte // of topics
 	offered map[int16]int16     // highest version of each API
+	levels  map[string]int16    // of finalised features
 }
 
 // broker is the only one's id.
@@ -107,11 +108,15 @@ func furnish(t *testing.T, network *scenario.Secured, seeds []string) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
-	w := &world{t: t, ctx: ctx, cluster: network, seeds: seeds, ids: map[string][16]byte{}, offered: map[int16]int16{}}
+	w := &world{t: t, ctx: ctx, cluster: network, seeds: seeds, ids: map[string][16]byte{}, offered: map[int16]int16{}, levels: map[string]int16{}}
 	versions := kmsg.NewPtrApiVersionsRequest()
 	versions.Version, versions.ClientSoftwareName, versions.ClientSoftwareVersion = 3, "rights", "1"
-	for _, k := range w.ask("", versions).(*kmsg.ApiVersionsResponse).ApiKeys {
+	answer := w.ask("", versions).(*kmsg.ApiVersionsResponse)
+	for _, k := range answer.ApiKeys {
 		w.offered[k.ApiKey] = k.MaxVersion
+	}
+	for _, f := range answer.FinalizedFeatures {
+		w.levels[f.Name] = f.MaxVersionLevel
 	}
 	w.transact()
 	w.commit()
@@ -177,6 +182,13 @@ func (w *world) ask(user string, req kmsg.Request) kmsg.Response {
 	}
 	w.must(err)
 	return resp
+}
+
+// offers says whether the cluster has the API in the version that is set, and has
+// finalised the feature, if one is named.
+func (w *world) offers(req kmsg.Request, feature string) bool {
+	highest, known := w.offered[req.Key()]
+	return known && req.GetVersion() <= highest && (feature == "" || w.levels[feature] > 0)
 }
 
 // enrol makes users, none of whom has a right, and waits until all can log in.
