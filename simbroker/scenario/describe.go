@@ -187,7 +187,7 @@ func describeStreams(ctx context.Context, p *Play, broker int32, name string, _ 
 	what := fmt.Sprintf("%s epoch %d/%d", g.State, g.Epoch, g.AssignmentEpoch)
 	if g.Topology != nil {
 		for _, s := range g.Topology.Subtopologies {
-			what += " " + s.SubtopologyID + " reads " + p.inSymbols(strings.Join(s.SourceTopics, " "))
+			what += " " + s.SubtopologyID + " reads " + p.InSymbols(strings.Join(s.SourceTopics, " "))
 		}
 	}
 	var members []string

@@ -3,8 +3,6 @@ package scenario
 import (
 	"context"
 	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -312,17 +310,7 @@ func renderTasks(tasks []kmsg.TaskIDs) string {
 func (p *Play) refused(code int16, message *string) string {
 	out := renderError(code)
 	if message != nil && *message != "" {
-		out += fmt.Sprintf(" %q", p.inSymbols(*message))
+		out += fmt.Sprintf(" %q", p.InSymbols(*message))
 	}
 	return out
-}
-
-// inSymbols replaces the names of groups and topics in a text.
-func (p *Play) inSymbols(text string) string {
-	for _, symbol := range slices.Backward(slices.Sorted(maps.Keys(p.names))) {
-		text = strings.ReplaceAll(text, p.names[symbol], symbol)
-	}
-	prefix := p.topicName("")
-	topics := regexp.MustCompile(regexp.QuoteMeta(prefix) + `t\d+`)
-	return topics.ReplaceAllStringFunc(text, func(name string) string { return strings.ToUpper(strings.TrimPrefix(name, prefix)) })
 }

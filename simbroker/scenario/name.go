@@ -3,7 +3,10 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
+	"strings"
 )
 
 // Name is the real name of a topic, group, transactional id or user that the
@@ -36,6 +39,17 @@ func (p *Play) TransactionalID(name string) string {
 		return symbol
 	}
 	return fmt.Sprintf("%q", name)
+}
+
+// InSymbols writes a text as scenarios do: with symbols for the names of topics,
+// groups and transactional ids.
+func (p *Play) InSymbols(text string) string {
+	for _, symbol := range slices.Backward(slices.Sorted(maps.Keys(p.names))) {
+		text = strings.ReplaceAll(text, p.names[symbol], symbol)
+	}
+	prefix := p.topicName("")
+	topics := regexp.MustCompile(regexp.QuoteMeta(prefix) + `t\d+`)
+	return topics.ReplaceAllStringFunc(text, func(name string) string { return strings.ToUpper(strings.TrimPrefix(name, prefix)) })
 }
 
 // BrokerOf renders a node id as texts do: by its letter.

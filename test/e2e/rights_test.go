@@ -7,8 +7,11 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
 
+	"github.com/lso-exporter/lso-exporter/collector"
 	"github.com/lso-exporter/lso-exporter/metrics"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
@@ -22,7 +25,7 @@ func (w *world) Inject(ctx context.Context, document []byte) (func(context.Conte
 	return sim.New(w.sim).Inject(ctx, document)
 }
 
-// asUser is a collector.Client that is a user of a cluster.
+// asUser is a collector.Client that is a user of a cluster in this process.
 type asUser struct {
 	cluster scenario.Cluster
 	users   scenario.Users
@@ -41,6 +44,25 @@ func (c asUser) Request(ctx context.Context, broker int32, req kmsg.Request) (km
 	return resp, err
 }
 
+// clientOf returns the client of an exporter that is a user: on a real Kafka it
+// logs in.
+func (s *stage) clientOf(users scenario.Users, user string) (collector.Client, error) {
+	secured, real := users.(*scenario.Secured)
+	if !real {
+		return asUser{s.cluster, users, user}, nil
+	}
+	var seeds []string
+	for _, broker := range secured.Brokers() {
+		seeds = append(seeds, secured.Listener(broker))
+	}
+	client, err := collector.NewKafka(kgo.SeedBrokers(seeds...),
+		kgo.SASL(scram.Auth{User: user, Pass: scenario.Password(user)}.AsSha256Mechanism()))
+	if err == nil {
+		s.t.Cleanup(client.Close)
+	}
+	return client, err
+}
+
 // watch ends the exporter and starts one that is a user. The oracle does not
 // know what users may see, and does not judge it.
 func (s *stage) watch(words []string) (scenario.Action, error) {
@@ -52,7 +74,10 @@ func (s *stage) watch(words []string) (scenario.Action, error) {
 		if !ok {
 			return "", fmt.Errorf("%w: users", scenario.ErrNotOffered)
 		}
-		client := asUser{s.cluster, users, p.Name(words[0])}
+		client, err := s.clientOf(users, p.Name(words[0]))
+		if err != nil {
+			return "", err
+		}
 		options := s.options
 		options.Serial = s.sim != nil
 		s.exporter = newExporter(s.t, words[0], client, s.cluster.Now, options, metrics.Options{})
