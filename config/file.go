@@ -1,6 +1,8 @@
 package config
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,8 +10,11 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
+	"sort"
 	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -24,43 +29,60 @@ type file struct {
 }
 
 // readFile reads the file called name and expands ${NAME} in its values from
-// environment.
-func readFile(name string, environment map[string]string) ([]assignment, Problems) {
+// environment. It waits for a pipe until ctx is done.
+func readFile(ctx context.Context, name string, environment map[string]string) ([]assignment, Problems) {
 	f := &file{name: name, environment: environment}
-	content, err := readAtMost(name, maxFileSize)
+	content, err := readWithin(ctx, name, maxFileSize)
 	if err != nil {
-		// The path is in the problem already.
-		var pathErr *fs.PathError
-		if errors.As(err, &pathErr) {
-			err = pathErr.Err
+		f.complain(0, "", "", unreadable(err))
+		return nil, f.problems
+	}
+	content = bytes.TrimPrefix(content, []byte("\uFEFF"))
+	if line, fault := notText(content); fault != "" {
+		f.complain(line, "", "", fault)
+		return nil, f.problems
+	}
+	documents, err := parse(content)
+	if err != nil {
+		f.complainSyntax(err, content)
+		return nil, f.problems
+	}
+	for i, document := range documents {
+		switch root := document.Content[0]; {
+		case i == 0 && root.ShortTag() == "!!null":
+			// A file without keys sets nothing.
+		case i == 0:
+			if !f.hasOddities(root) {
+				f.section("", root)
+			}
+		default:
+			f.complain(root.Line, "", show(root), "is in a second document; keep one, without a line of three dashes after it")
+			return f.assignments, f.problems
 		}
-		f.complain(0, "", "", fmt.Sprintf("cannot be read (%v); give --config.file a file that this user may read", err))
-		return nil, f.problems
-	}
-	decoder := yaml.NewDecoder(strings.NewReader(string(content)))
-	var document yaml.Node
-	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF):
-		return nil, nil // an empty file sets nothing
-	case err != nil:
-		f.complainSyntax(err, content)
-		return nil, f.problems
-	}
-	if !f.hasAliases(&document) {
-		f.section("", document.Content[0])
-	}
-	var second yaml.Node
-	switch err := decoder.Decode(&second); {
-	case err == nil:
-		f.complain(second.Content[0].Line, "", "", "is in a second document; keep one, without a line of three dashes after it")
-	case !errors.Is(err, io.EOF):
-		f.complainSyntax(err, content)
 	}
 	return f.assignments, f.problems
 }
 
+// parse takes a file apart into its documents; an empty one has none.
+func parse(content []byte) (documents []*yaml.Node, err error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	for {
+		var document yaml.Node
+		switch err := decoder.Decode(&document); {
+		case errors.Is(err, io.EOF):
+			return documents, nil
+		case err != nil:
+			return nil, err
+		}
+		documents = append(documents, &document)
+	}
+}
+
 // maxFileSize is far above what a configuration needs, in bytes.
 const maxFileSize = 1 << 20
+
+// errTooLarge is returned for files that would use up memory, as devices do.
+var errTooLarge = fmt.Errorf("it is larger than %d bytes", maxFileSize)
 
 // readAtMost reads a file, which may be a pipe, that is no larger than limit.
 func readAtMost(name string, limit int64) ([]byte, error) {
@@ -71,52 +93,165 @@ func readAtMost(name string, limit int64) ([]byte, error) {
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(content)) > limit {
-		err = fmt.Errorf("it is larger than %d bytes", limit)
+		err = errTooLarge
 	}
 	return content, err
 }
 
-// hasAliases complains of every alias: a few lines of them can stand for more
-// than there is memory, or for themselves.
-func (f *file) hasAliases(node *yaml.Node) bool {
-	if node.Kind == yaml.AliasNode {
+// readWithin is readAtMost until ctx is done. A pipe into which nobody writes
+// then costs a goroutine.
+func readWithin(ctx context.Context, name string, limit int64) ([]byte, error) {
+	type outcome struct {
+		content []byte
+		err     error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		content, err := readAtMost(name, limit)
+		done <- outcome{content, err}
+	}()
+	select {
+	case o := <-done:
+		return o.content, o.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// unreadable words why a file could not be read, and what to do.
+func unreadable(err error) string {
+	// The path is in the problem already.
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
+	remedy := "name one that can"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		remedy = "create it, or name one that is there"
+	case errors.Is(err, fs.ErrPermission):
+		remedy = "let this user read it"
+	case errors.Is(err, syscall.EISDIR):
+		remedy = "name a file in it"
+	case errors.Is(err, errTooLarge):
+		remedy = "name the file that is meant"
+	case errors.Is(err, context.Canceled):
+		remedy = "the exporter was told to stop before it came"
+	case errors.Is(err, context.DeadlineExceeded):
+		remedy = "write to that pipe, or name a file"
+	}
+	return fmt.Sprintf("cannot be read (%v); %s", err, remedy)
+}
+
+// notText says what in a file is no text, and in which line.
+func notText(content []byte) (line int, fault string) {
+	if bytes.HasPrefix(content, []byte{0xff, 0xfe}) || bytes.HasPrefix(content, []byte{0xfe, 0xff}) {
+		return 1, "is UTF-16; save the file as UTF-8"
+	}
+	line = 1
+	for rest := content; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		switch {
+		case r == '\n':
+			line++
+		case r == 0:
+			return line, "has a NUL byte; save the file as UTF-8 text"
+		case r == utf8.RuneError && size == 1:
+			return line, fmt.Sprintf("has the byte 0x%02x, which is not UTF-8; save the file as UTF-8", rest[0])
+		case unicode.IsControl(r) && r != '\t' && r != '\r' && r != '\u0085':
+			return line, fmt.Sprintf("has the control character %U; remove it, or write it as an escape in double quotes", r)
+		}
+		rest = rest[size:]
+	}
+	return 0, ""
+}
+
+// hasOddities complains of what YAML has beyond keys and values. Nothing that
+// it could mean is guessed: a few lines of aliases can stand for more than
+// there is memory, or for themselves.
+func (f *file) hasOddities(node *yaml.Node) bool {
+	switch {
+	case node.Kind == yaml.AliasNode:
 		f.complain(node.Line, "", "*"+node.Value, "is an alias; write in its place what it stands for")
+		return true
+	case node.Style&yaml.TaggedStyle != 0 && !slices.Contains(plainTags, node.ShortTag()):
+		f.complain(node.Line, "", node.ShortTag(), "is a tag, which has no meaning here; remove it")
 		return true
 	}
 	found := false
-	for _, part := range node.Content {
-		found = f.hasAliases(part) || found
+	for i, part := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 0 {
+			switch {
+			case part.ShortTag() == "!!merge":
+				f.complain(part.Line, "", part.Value, "is a merge key; write out the keys that it stands for")
+				found = true
+				continue
+			case part.Kind != yaml.ScalarNode && part.Kind != yaml.AliasNode:
+				f.complain(part.Line, "", show(part), "is no key; write a name, and put a value that begins with a brace or bracket in quotes")
+				found = true
+				continue
+			}
+		}
+		found = f.hasOddities(part) || found
 	}
 	return found
 }
+
+// plainTags are those that say what a value is anyway.
+var plainTags = []string{"!!map", "!!seq", "!!str", "!!bool", "!!null", "!!int", "!!float"}
 
 func (f *file) complain(line int, key, value, fault string) {
 	f.problems = append(f.problems, Problem{Source: f.name, Line: line, Key: key, Value: value, Fault: fault})
 }
 
-var yamlErrorForm = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+var (
+	yamlErrorForm = regexp.MustCompile(`^yaml: (?:line \d+: )?(.*)$`)
+	tabIndent     = regexp.MustCompile(`^ *\t`)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+)
+
+// yamlFault is what the parser says, without the line: that is where the block
+// begins in which something is wrong, which may be far above.
+func yamlFault(err error) string {
+	if m := yamlErrorForm.FindStringSubmatch(err.Error()); m != nil {
+		return m[1]
+	}
+	return err.Error()
+}
 
 func (f *file) complainSyntax(err error, content []byte) {
-	line, text, cause := 0, "", err.Error()
-	if m := yamlErrorForm.FindStringSubmatch(cause); m != nil {
-		line, _ = strconv.Atoi(m[1]) // no number is line 0, which is not shown
-		cause = m[2]
+	fault := yamlFault(err)
+	lines := strings.Split(string(content), "\n")
+	// The mistake is in the first line with which the file so far is wrong in
+	// this way.
+	n := 1 + sort.Search(len(lines)-1, func(i int) bool {
+		_, err := parse([]byte(strings.Join(lines[:i+1], "\n")))
+		return err != nil && yamlFault(err) == fault
+	})
+	text := maskLine(lines[:n])
+	anchor := unknownAnchor.FindStringSubmatch(fault)
+	switch {
+	case tabIndent.MatchString(lines[n-1]):
+		f.complain(n, "", text, "is indented with a tab; use spaces")
+	case anchor != nil:
+		f.complain(n, "", "*"+anchor[1], "is an alias; write in its place what it stands for, or put it in quotes")
+	default:
+		f.complain(n, "", text, fmt.Sprintf("is not YAML (%s); mend indentation and quotes here or in the line before", fault))
 	}
-	if lines := strings.Split(string(content), "\n"); line > 0 && line <= len(lines) {
-		text = maskLine(lines[:line])
-	}
-	f.complain(line, "", text, fmt.Sprintf("is not YAML (%s); mend indentation and quotes here or in the line before", cause))
 }
 
 // section walks the mapping node, whose key is path (empty for the file as a
 // whole).
 func (f *file) section(path string, node *yaml.Node) {
-	if node.Kind != yaml.MappingNode {
-		what := "the file"
-		if path != "" {
-			what = path
-		}
-		f.complain(node.Line, path, node.Value, fmt.Sprintf("is no section; %s holds keys, each on a line of its own", what))
+	switch {
+	case node.Kind == yaml.MappingNode:
+	case path == "":
+		f.complain(node.Line, "", maskNode("", node), "is no key with a value; write keys, each on a line of its own, such as cluster: blue")
+		return
+	case node.ShortTag() == "!!null":
+		return // all of its keys are commented out
+	default:
+		f.complain(node.Line, path, maskNode(path, node), fmt.Sprintf("is no section; %s holds keys, each on a line of its own", path))
 		return
 	}
 	seen := make(map[string]int)
@@ -134,6 +269,11 @@ func (f *file) section(path string, node *yaml.Node) {
 		isSection := slices.ContainsFunc(sections, func(s section) bool { return s.key == key })
 		at := slices.IndexFunc(settings, func(s setting) bool { return s.key == key })
 		switch {
+		case keyNode.Value == "":
+			f.complain(keyNode.Line, key, maskNode(key, valueNode), "has no key; write one before the colon")
+		case strings.Contains(keyNode.Value, ".") && (isSection || at >= 0):
+			section, name := split(key)
+			f.complain(keyNode.Line, key, maskNode(key, valueNode), fmt.Sprintf("has a dot in its key; write %s: under a line %s:", name, section))
 		case isSection:
 			f.section(key, valueNode)
 		case at >= 0:
@@ -164,14 +304,14 @@ func suggestKey(path, key string) string {
 		if s.section() == path {
 			neighbours = append(neighbours, s.name())
 		}
-		if s.name() == name || s.key == name || strings.ReplaceAll(s.flag, "-", "_") == key {
+		if s.name() == strings.ReplaceAll(name, "-", "_") || s.key == name || strings.ReplaceAll(s.flag, "-", "_") == key {
 			return fmt.Sprintf("; did you mean %s?", s.key)
 		}
 	}
-	if s := suggestion(name, neighbours, prefix); s != "" {
+	if s := Suggestion(name, neighbours, prefix); s != "" {
 		return s
 	}
-	return suggestion(key, all, "")
+	return Suggestion(key, all, "")
 }
 
 // value takes the value of a setting from node.
@@ -182,7 +322,11 @@ func (f *file) value(s setting, line int, node *yaml.Node) {
 	}
 	texts, written := []string{}, []string{}
 	for _, scalar := range scalars {
-		if fault := wrongType(s.kind, scalar); fault != "" {
+		fault := wrongType(s.kind, scalar)
+		if fault != "" && scalar != node {
+			fault = wrongEntry(scalar, fault)
+		}
+		if fault != "" {
 			f.complain(max(line, scalar.Line), s.key, maskNode(s.key, node), fault)
 			return
 		}
@@ -233,6 +377,19 @@ func wrongType(k kind, node *yaml.Node) string {
 	return ""
 }
 
+// wrongEntry words what is wrong with the type of a list's entry.
+func wrongEntry(node *yaml.Node, fault string) string {
+	switch {
+	case node.Kind == yaml.MappingNode:
+		return "has an entry that is a section; put the entry in quotes"
+	case node.Kind == yaml.SequenceNode:
+		return "has an entry that is a list; write one list of all entries"
+	case node.ShortTag() == "!!null":
+		return "has an empty entry; remove it"
+	}
+	return fmt.Sprintf("has the entry %s, which %s", cut(node.Value), fault)
+}
+
 // show is the value of node as a Problem names it.
 func show(node *yaml.Node) string {
 	switch node.Kind {
@@ -270,9 +427,9 @@ func expand(text string, environment map[string]string) (string, error) {
 		value, set := environment[name]
 		switch {
 		case !closed || !variableName.MatchString(name):
-			fault = fmt.Errorf("has %s, which is no reference; write ${NAME} for an environment variable, or $${ for the characters themselves", match)
+			fault = fmt.Errorf("has %s, which is no reference; write ${NAME} for an environment variable, or $${ for the characters themselves", cut(match))
 		case !set:
-			fault = fmt.Errorf("refers to the environment variable %s, which is not set; set it, or write the value", name)
+			fault = fmt.Errorf("refers to the environment variable %s, which is not set; set it, or write the value", cut(name))
 		}
 		return value
 	})

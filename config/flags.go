@@ -1,6 +1,9 @@
 package config
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/alecthomas/kingpin/v2"
 )
 
@@ -20,15 +23,32 @@ func AddFlags(command *kingpin.CmdClause) *Flags {
 		PlaceHolder("FILE").StringVar(&flags.File)
 	c := defaults()
 	for _, s := range settings {
-		value := &flagValue{flags: flags, setting: s}
 		help := s.help
-		if text := inline(s.get(&c)); text != "" {
+		// What stands for something else is explained already.
+		if text := inline(s.get(&c)); text != "" && !strings.Contains(help, "`"+text+"` stands for") {
 			help += " Default: " + text + "."
 		}
-		clause := command.Flag(s.flag, help).PlaceHolder(placeholder(s.kind))
-		clause.SetValue(value)
+		flags.add(command, s, help)
 	}
 	return flags
+}
+
+// AddFlagsOf gives command the flags of some settings, by their keys, with help
+// texts of its own. It panics if there is no such setting.
+func AddFlagsOf(command *kingpin.CmdClause, help map[string]string) *Flags {
+	flags := &Flags{}
+	for key, text := range help {
+		at := slices.IndexFunc(settings, func(s setting) bool { return s.key == key })
+		if at < 0 {
+			panic("config: no setting has the key " + key)
+		}
+		flags.add(command, settings[at], text)
+	}
+	return flags
+}
+
+func (f *Flags) add(command *kingpin.CmdClause, s setting, help string) {
+	command.Flag(s.flag, help).PlaceHolder(placeholder(s.kind)).SetValue(&flagValue{flags: f, setting: s})
 }
 
 func placeholder(k kind) string {

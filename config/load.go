@@ -1,12 +1,15 @@
 package config
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/exporter-toolkit/web"
 )
@@ -70,12 +73,22 @@ const (
 	fromCommandLine = "command line"
 )
 
+// OnCommandLine is a problem with a flag, or with a word that is none if key is
+// empty.
+func OnCommandLine(key, value, fault string) Problem {
+	return Problem{Source: fromCommandLine, Key: key, Value: value, Fault: fault}
+}
+
 // configFileVariable names the file when no flag does.
 const configFileVariable = environmentPrefix + "CONFIG_FILE"
 
 // Load reads all sources. Its error is [Problems], with every value that is
 // wrong in itself.
-func Load(sources Sources) (*Loaded, error) {
+func Load(sources Sources) (*Loaded, error) { return LoadContext(context.Background(), sources) }
+
+// LoadContext is Load for who may be told to stop while the file, which may be
+// a pipe, is waited for.
+func LoadContext(ctx context.Context, sources Sources) (*Loaded, error) {
 	environment := make(map[string]string)
 	for _, entry := range sources.Environment {
 		name, value, _ := strings.Cut(entry, "=")
@@ -91,7 +104,7 @@ func Load(sources Sources) (*Loaded, error) {
 	var assignments []assignment
 	var problems Problems
 	if loaded.file != "" {
-		assignments, problems = readFile(loaded.file, environment)
+		assignments, problems = readFile(ctx, loaded.file, environment)
 	}
 	fromVariables, unknown := readEnvironment(environment)
 	assignments = append(assignments, fromVariables...)
@@ -142,12 +155,9 @@ func readEnvironment(environment map[string]string) ([]assignment, Problems) {
 		if !strings.HasPrefix(name, environmentPrefix) || slices.Contains(variables, strings.TrimPrefix(name, environmentPrefix)) || serviceLink.MatchString(name) {
 			continue
 		}
-		meant := suggestion(strings.TrimPrefix(name, environmentPrefix), variables, environmentPrefix)
-		if sensitive.MatchString(name + meant) {
-			value = maskSecret(value)
-		}
+		meant := Suggestion(strings.TrimPrefix(name, environmentPrefix), variables, environmentPrefix)
 		problems = append(problems, Problem{
-			Source: fromEnvironment, Key: name, Value: value,
+			Source: fromEnvironment, Key: name, Value: Shown(name+meant, value),
 			Fault: "is an unknown variable; remove it" + meant,
 		})
 	}
@@ -165,7 +175,10 @@ var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|` + "`[^`]*`")
 
 func (l *Loaded) assign(a assignment) *Problem {
 	referred := a.written != nil && !slices.Equal(a.written, a.texts)
-	err := a.setting.set(&l.config, a.texts)
+	err := areText(a.texts)
+	if err == nil {
+		err = a.setting.set(&l.config, a.texts)
+	}
 	if err == nil && a.setting.kind.secret && a.origin.Source == fromCommandLine && a.shown == shownSecret {
 		err = fmt.Errorf("stands where every user of this machine can read it; write the file that holds it, such as file:/run/secrets/password, or set %s", a.setting.environment())
 	}
@@ -183,6 +196,16 @@ func (l *Loaded) assign(a assignment) *Problem {
 	delete(l.written, a.setting.key)
 	if referred && !(a.setting.kind.secret && maskSecret(a.written[0]) == shownSecret) {
 		l.written[a.setting.key] = a.written
+	}
+	return nil
+}
+
+// areText complains of what a file cannot hold, and variables and flags can.
+func areText(texts []string) error {
+	for _, text := range texts {
+		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return errors.New("is not UTF-8 text; write it in UTF-8")
+		}
 	}
 	return nil
 }

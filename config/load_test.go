@@ -1,14 +1,17 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/alecthomas/kingpin/v2"
 )
@@ -293,7 +296,7 @@ func TestProblems(t *testing.T) {
 		{
 			name: "a file that is a list",
 			file: "- kafka\n",
-			want: []string{`exporter.yml:1: is no section; the file holds keys, each on a line of its own`},
+			want: []string{`exporter.yml:1: "[kafka]" is no key with a value; write keys, each on a line of its own, such as cluster: blue`},
 		},
 		{
 			name: "no value",
@@ -417,7 +420,7 @@ func TestProblems(t *testing.T) {
 		{
 			name: "tab",
 			file: "kafka:\n\tbrokers: [a:1]\n",
-			want: []string{`exporter.yml:2: "brokers: [a:1]" is not YAML (found character that cannot start any token); mend indentation and quotes here or in the line before`},
+			want: []string{`exporter.yml:2: "brokers: [a:1]" is indented with a tab; use spaces`},
 		},
 		{
 			name: "the entry of a list, from a reference",
@@ -443,12 +446,348 @@ func TestProblems(t *testing.T) {
 		{
 			name: "larger than any configuration",
 			file: strings.Repeat("#\n", 1<<19) + "#",
-			want: []string{`exporter.yml: cannot be read (it is larger than 1048576 bytes); give --config.file a file that this user may read`},
+			want: []string{`exporter.yml: cannot be read (it is larger than 1048576 bytes); name the file that is meant`},
 		},
 		{
 			name: "second document",
 			file: brokers + "---\ncluster: a\n",
-			want: []string{`exporter.yml:3: is in a second document; keep one, without a line of three dashes after it`},
+			want: []string{`exporter.yml:3: "{cluster: a}" is in a second document; keep one, without a line of three dashes after it`},
+		},
+		// What is no YAML, or more than keys and values.
+		{
+			name: "a file that is one value",
+			file: "kafka-1:9092\n",
+			want: []string{`exporter.yml:1: "kafka-1:9092" is no key with a value; write keys, each on a line of its own, such as cluster: blue`},
+		},
+		{
+			name: "a NUL byte",
+			file: brokers + "cluster: a\x00b\n",
+			want: []string{`exporter.yml:2: has a NUL byte; save the file as UTF-8 text`},
+		},
+		{
+			name: "not UTF-8",
+			file: brokers + "\n# caf\xe9\n",
+			want: []string{`exporter.yml:3: has the byte 0xe9, which is not UTF-8; save the file as UTF-8`},
+		},
+		{
+			name: "half a rune at the end",
+			file: brokers + "cluster: caf\xc3",
+			want: []string{`exporter.yml:2: has the byte 0xc3, which is not UTF-8; save the file as UTF-8`},
+		},
+		{
+			name: "UTF-16, little endian",
+			file: "\xff\xfek\x00a\x00",
+			want: []string{`exporter.yml:1: is UTF-16; save the file as UTF-8`},
+		},
+		{
+			name: "UTF-16, big endian",
+			file: "\xfe\xff\x00k\x00a",
+			want: []string{`exporter.yml:1: is UTF-16; save the file as UTF-8`},
+		},
+		{
+			name: "UTF-16 without a mark",
+			file: "k\x00a\x00",
+			want: []string{`exporter.yml:1: has a NUL byte; save the file as UTF-8 text`},
+		},
+		{
+			name: "a control character",
+			file: brokers + "cluster: a\x1b[31mb\n",
+			want: []string{`exporter.yml:2: has the control character U+001B; remove it, or write it as an escape in double quotes`},
+		},
+		{
+			name: "a program",
+			file: "\x7fELF\x02\x01",
+			want: []string{`exporter.yml:1: has the control character U+007F; remove it, or write it as an escape in double quotes`},
+		},
+		{
+			name: "a tab in a deeper line",
+			file: brokers + "sweep:\n  interval: 10s\n\ttimeout: 5s\n",
+			want: []string{`exporter.yml:4: "timeout: 5s" is indented with a tab; use spaces`},
+		},
+		{
+			name: "a quote that is not closed",
+			file: brokers + "cluster: \"blue\nlog:\n  level: warn\n",
+			want: []string{`exporter.yml:2: "cluster: \"blue" is not YAML (found unexpected end of stream); mend indentation and quotes here or in the line before`},
+		},
+		{
+			name: "a bracket that is not closed",
+			file: "kafka:\n  brokers: [a:1\ncluster: blue\n",
+			want: []string{`exporter.yml:2: "brokers: [a:1" is not YAML (did not find expected ',' or ']'); mend indentation and quotes here or in the line before`},
+		},
+		{
+			name: "an indentation that nothing has, far below where the section begins",
+			file: brokers + "sweep:\n  interval: 10s\n\n\n # a comment\n timeout: 5s\n",
+			want: []string{`exporter.yml:7: "timeout: 5s" is not YAML (did not find expected key); mend indentation and quotes here or in the line before`},
+		},
+		{
+			name: "a key without a colon",
+			file: brokers + "cluster\nlog: {level: warn}\n",
+			want: []string{`exporter.yml:2: "cluster" is not YAML (could not find expected ':'); mend indentation and quotes here or in the line before`},
+		},
+		{
+			name: "no space after the colon",
+			file: brokers + "cluster:blue\n",
+			want: []string{`exporter.yml:2: "cluster:blue" is not YAML (could not find expected ':'); mend indentation and quotes here or in the line before`},
+		},
+		{
+			name: "a template that nobody filled in",
+			file: brokers + "cluster: {{ .Values.cluster }}\n",
+			want: []string{`exporter.yml:2: "{.Values.cluster: }" is no key; write a name, and put a value that begins with a brace or bracket in quotes`},
+		},
+		{
+			name: "a list as a key",
+			file: brokers + "? [a, b]\n: c\n",
+			want: []string{`exporter.yml:2: "[a, b]" is no key; write a name, and put a value that begins with a brace or bracket in quotes`},
+		},
+		{
+			name: "an empty key",
+			file: brokers + "\"\": blue\n",
+			want: []string{`exporter.yml:2: "blue" has no key; write one before the colon`},
+		},
+		{
+			name: "an empty key in a section",
+			file: brokers + "sweep:\n  '': 10s\n",
+			want: []string{`exporter.yml:3: sweep. = "10s" has no key; write one before the colon`},
+		},
+		{
+			name: "keys with a dot",
+			file: "kafka.brokers: [a:1]\nkafka.colour: red\n",
+			want: []string{
+				`exporter.yml:1: kafka.brokers = "[a:1]" has a dot in its key; write brokers: under a line kafka:`,
+				`exporter.yml:2: kafka.colour = "red" is an unknown key; remove it`,
+			},
+		},
+		{
+			name: "a key in capitals",
+			file: brokers + "Cluster: blue\n",
+			want: []string{`exporter.yml:2: Cluster = "blue" is an unknown key; remove it; did you mean cluster?`},
+		},
+		{
+			name: "a flag's name as a key",
+			file: brokers + "collector: {groups: false}\nsweep: {look-up-after: 1m}\n",
+			want: []string{
+				`exporter.yml:2: collector = "{groups: false}" is an unknown key; remove it; did you mean collectors?`,
+				`exporter.yml:3: sweep.look-up-after = "1m" is an unknown key; remove it; did you mean transactions.look_up_after?`,
+			},
+		},
+		{
+			name: "a key of several lines",
+			file: brokers + "\"a\\nb\\e[31m\": c\n",
+			want: []string{`exporter.yml:2: a\nb\x1b[31m = "c" is an unknown key; remove it`},
+		},
+		{
+			name: "a key that fills the screen",
+			file: brokers + "? " + strings.Repeat("x", 100000) + "\n: c\n",
+			want: []string{`exporter.yml:2: ` + strings.Repeat("x", 80) + `… = "c" is an unknown key; remove it`},
+		},
+		{
+			name: "an alias of nothing",
+			file: brokers + "topics:\n  include: *all\n",
+			want: []string{`exporter.yml:3: "*all" is an alias; write in its place what it stands for, or put it in quotes`},
+		},
+		{
+			name: "a glob",
+			file: brokers + "topics:\n  include: *\n",
+			want: []string{`exporter.yml:3: "include: *" is not YAML (did not find expected alphabetic or numeric character); mend indentation and quotes here or in the line before`},
+		},
+		{
+			name: "an alias as a key",
+			file: "cluster: &a log\n*a : {level: warn}\n",
+			want: []string{`exporter.yml:2: "*a" is an alias; write in its place what it stands for`},
+		},
+		{
+			name: "a bomb of aliases",
+			file: "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n",
+			want: []string{
+				`exporter.yml:2: "*a" is an alias; write in its place what it stands for`,
+				`exporter.yml:2: "*a" is an alias; write in its place what it stands for`,
+				`exporter.yml:3: "*b" is an alias; write in its place what it stands for`,
+				`exporter.yml:3: "*b" is an alias; write in its place what it stands for`,
+			},
+		},
+		{
+			name: "a merge key",
+			file: brokers + "log:\n  <<: {level: warn}\n",
+			want: []string{`exporter.yml:3: "<<" is a merge key; write out the keys that it stands for`},
+		},
+		{
+			name: "a tag",
+			file: brokers + "cluster: !env CLUSTER\nlog: !!omap {level: warn}\n",
+			want: []string{
+				`exporter.yml:2: "!env" is a tag, which has no meaning here; remove it`,
+				`exporter.yml:3: "!!omap" is a tag, which has no meaning here; remove it`,
+			},
+		},
+		{
+			name: "binary",
+			file: brokers + "cluster: !!binary aGk=\n",
+			want: []string{`exporter.yml:2: "!!binary" is a tag, which has no meaning here; remove it`},
+		},
+		{
+			name: "a section twice",
+			file: brokers + "log: {level: warn}\nlog: {format: json}\n",
+			want: []string{`exporter.yml:3: log = "{format: json}" stands in line 2 already; remove one of the two`},
+		},
+		{
+			name: "a key twice, once in quotes",
+			file: brokers + "cluster: a\n'cluster': a\n",
+			want: []string{`exporter.yml:3: cluster = "a" stands in line 2 already; remove one of the two`},
+		},
+		{
+			name: "a third document",
+			file: "---\n" + brokers + "---\n---\ncluster: a\n",
+			want: []string{`exporter.yml:4: is in a second document; keep one, without a line of three dashes after it`},
+		},
+		{
+			name: "a version of YAML that there is not",
+			file: "%YAML 9.9\n---\n" + brokers,
+			want: []string{`exporter.yml:1: "%YAML 9.9" is not YAML (found incompatible YAML document); mend indentation and quotes here or in the line before`},
+		},
+		// Values of the wrong type.
+		{
+			name: "a date, a fraction and nothing for text",
+			file: brokers + "cluster: 2026-12-01\ngranularity: 1.5\nlog: {level: ~, format: .inf}\n",
+			want: []string{
+				`exporter.yml:2: cluster = "2026-12-01" is read as timestamp by YAML, not as text; put it in quotes`,
+				`exporter.yml:3: granularity = "1.5" is read as float by YAML, not as text; put it in quotes`,
+				`exporter.yml:4: log.level = "~" has no value; write one, or remove the key for the default`,
+				`exporter.yml:4: log.format = ".inf" is read as float by YAML, not as text; put it in quotes`,
+			},
+		},
+		{
+			name: "other words for true",
+			file: brokers + "collectors:\n  groups: yes\n  audit: True\n  offsets: 1\n  replicas: \"true\"\n",
+			want: []string{
+				`exporter.yml:3: collectors.groups = "yes" is neither true nor false; write one of them, without quotes`,
+				`exporter.yml:4: collectors.audit = "True" is neither true nor false; write one of them`,
+				`exporter.yml:5: collectors.offsets = "1" is neither true nor false; write one of them, without quotes`,
+				`exporter.yml:6: collectors.replicas = "true" is neither true nor false; write one of them, without quotes`,
+			},
+		},
+		{
+			name: "entries of the wrong type",
+			file: "kafka:\n  brokers:\n    - kafka-1: 9092\n",
+			want: []string{`exporter.yml:3: kafka.brokers = "[{kafka-1: 9092}]" has an entry that is a section; put the entry in quotes`},
+		},
+		{
+			name: "a number as an entry",
+			file: "kafka: {brokers: [9092]}\n",
+			want: []string{`exporter.yml:1: kafka.brokers = "[9092]" has the entry 9092, which is read as int by YAML, not as text; put it in quotes`},
+		},
+		{
+			name: "a list as an entry",
+			file: "kafka: {brokers: [[a:1]]}\n",
+			want: []string{`exporter.yml:1: kafka.brokers = "[[a:1]]" has an entry that is a list; write one list of all entries`},
+		},
+		{
+			name: "nothing as an entry",
+			file: "kafka:\n  brokers:\n    -\n    - a:1\n",
+			want: []string{`exporter.yml:3: kafka.brokers = "[, a:1]" has an empty entry; remove it`},
+		},
+		{
+			name: "a section for a list",
+			file: "kafka:\n  brokers: {kafka-1:9092}\n",
+			want: []string{`exporter.yml:2: kafka.brokers = "{kafka-1:9092: }" is a section where a list of addresses belongs; write the value on the key's own line`},
+		},
+		// Values out of bounds.
+		{
+			name: "durations that look like ones",
+			file: brokers + "sweep: {interval: 1d, timeout: 10 s}\naudit: {interval: 99999999999999h}\n",
+			want: []string{
+				`exporter.yml:2: sweep.interval = "1d" is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s`,
+				`exporter.yml:2: sweep.timeout = "10 s" is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s`,
+				`exporter.yml:3: audit.interval = "99999999999999h" is too long; write at most 24h`,
+			},
+		},
+		{
+			name: "broker with port 0",
+			file: "kafka: {brokers: [\"kafka-1:0\"]}\n",
+			want: []string{`exporter.yml:1: kafka.brokers = "[kafka-1:0]" has the entry "kafka-1:0", which has the port 0, on which nobody listens; write a number from 1 to 65535`},
+		},
+		{
+			name: "broker with a protocol",
+			file: "kafka: {brokers: [\"PLAINTEXT://kafka-1:9092\"]}\n",
+			want: []string{`exporter.yml:1: kafka.brokers = "[PLAINTEXT://kafka-1:9092]" has the entry "PLAINTEXT://kafka-1:9092", which begins with PLAINTEXT://; write host:port alone, such as kafka-1:9092 or [::1]:9092`},
+		},
+		{
+			name: "broker whose host is no name",
+			file: "kafka: {brokers: [\"kafka 1:9092\"]}\n",
+			want: []string{`exporter.yml:1: kafka.brokers = "[kafka 1:9092]" has the entry "kafka 1:9092", which has the host "kafka 1"; write a name or an IP address`},
+		},
+		{
+			name: "IPv6 without brackets",
+			file: "kafka: {brokers: [\"::1:9092\"]}\n",
+			want: []string{`exporter.yml:1: kafka.brokers = "[::1:9092]" has the entry "::1:9092", which is not host:port; write such as kafka-1:9092 or [::1]:9092`},
+		},
+		{
+			name: "broker twice",
+			file: "kafka: {brokers: [\"a:1\", \"b:1\", \"a:1\"]}\n",
+			want: []string{`exporter.yml:1: kafka.brokers = "[a:1, b:1, a:1]" has the entry "a:1" twice; remove one`},
+		},
+		{
+			name: "broker twice, in another spelling",
+			args: []string{"--kafka.brokers=kafka-1:1", "--kafka.brokers=Kafka-1:1"},
+			want: []string{`command line: --kafka.brokers = "kafka-1:1,Kafka-1:1" has the entries "kafka-1:1" and "Kafka-1:1", which are the same; remove one`},
+		},
+		{
+			name: "listen address twice",
+			file: brokers + "web: {listen_address: [\":10308\", \":10308\"]}\n",
+			want: []string{`exporter.yml:2: web.listen_address = "[:10308, :10308]" has the entry ":10308" twice; remove one`},
+		},
+		{
+			name: "listen address within another",
+			file: brokers + "web: {listen_address: [\"127.0.0.1:10308\", \"0.0.0.0:10308\"]}\n",
+			want: []string{`exporter.yml:2: web.listen_address = "[127.0.0.1:10308, 0.0.0.0:10308]" has the entries "127.0.0.1:10308" and "0.0.0.0:10308", which are the same; remove one`},
+		},
+		{
+			name: "listen address without a colon",
+			file: brokers + "web: {listen_address: \"10308\"}\n",
+			want: []string{`exporter.yml:2: web.listen_address = "10308" has the entry "10308", which is not host:port; write such as :10308 or 127.0.0.1:10308`},
+		},
+		{
+			name: "telemetry paths that cannot be served",
+			file: brokers + "web:\n  telemetry_path: /a//b\n",
+			want: []string{`exporter.yml:3: web.telemetry_path = "/a//b" is not a plain path; write such as /metrics`},
+		},
+		{
+			name: "telemetry path with an escape",
+			args: []string{"--kafka.brokers=a:1", "--web.telemetry-path=/a%zz"},
+			want: []string{`command line: --web.telemetry-path = "/a%zz" is not a plain path; write such as /metrics`},
+		},
+		{
+			name: "telemetry path that leads elsewhere",
+			args: []string{"--kafka.brokers=a:1", "--web.telemetry-path=/a/../b"},
+			want: []string{`command line: --web.telemetry-path = "/a/../b" is not a plain path; write such as /metrics`},
+		},
+		{
+			name: "texts that do not fit in a line",
+			file: brokers + "cluster: |\n  a\n  b\n",
+			want: []string{`exporter.yml:2: cluster = "a\nb\n" has a line break or another control character; remove it`},
+		},
+		{
+			name: "texts that are too long",
+			file: "kafka: {brokers: [a:1], client_id: " + strings.Repeat("ü", 1025) + "}\n",
+			want: []string{`exporter.yml:1: kafka.client_id = "` + strings.Repeat("ü", 80) + `…" has more than 1024 characters; shorten it`},
+		},
+		{
+			name: "a client id of spaces",
+			file: "kafka: {brokers: [a:1], client_id: \"  \"}\n",
+			want: []string{`exporter.yml:1: kafka.client_id = "  " is empty; write a text, or remove it for the default`},
+		},
+		{
+			name: "environment: not UTF-8",
+			file: brokers,
+			env:  []string{"LSO_EXPORTER_CLUSTER=caf\xe9"},
+			want: []string{`environment: LSO_EXPORTER_CLUSTER = "caf\xe9" is not UTF-8 text; write it in UTF-8`},
+		},
+		{
+			name: "environment: a word that is near to nothing",
+			file: brokers,
+			env:  []string{"LSO_EXPORTER_X=1", "LSO_EXPORTER_CONFIG=a.yml"},
+			want: []string{
+				`environment: LSO_EXPORTER_CONFIG = "a.yml" is an unknown variable; remove it`,
+				`environment: LSO_EXPORTER_X = "1" is an unknown variable; remove it`,
+			},
 		},
 		{
 			name: "environment: bad value",
@@ -512,8 +851,8 @@ func TestProblems(t *testing.T) {
 func TestUnreadableFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, want := range map[string]string{
-		"missing.yml": "missing.yml: cannot be read (no such file or directory); give --config.file a file that this user may read",
-		".":           ".: cannot be read (is a directory); give --config.file a file that this user may read",
+		"missing.yml": "missing.yml: cannot be read (no such file or directory); create it, or name one that is there",
+		".":           ".: cannot be read (is a directory); name a file in it",
 	} {
 		_, err := Load(Sources{File: name})
 		var problems Problems
@@ -521,6 +860,90 @@ func TestUnreadableFile(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
+}
+
+// What sets nothing is no mistake, but an editor's mark or a habit.
+func TestFilesThatSetNothing(t *testing.T) {
+	for name, content := range map[string]string{
+		"empty": "", "blank": "\n\n", "comments": "# a\n# b\n", "dashes": "---\n", "null": "~\n",
+		"a section without keys": "sweep:\n  # interval: 10s\n", "a mark of UTF-8": "\ufeff# a\n", "an end": "---\n...\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			loaded, err := Load(Sources{File: inFile(t, content)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := defaults(); !reflect.DeepEqual(loaded.config, want) {
+				t.Errorf("got %+v\nwant %+v", loaded.config, want)
+			}
+			if _, err := loaded.Validated(); err == nil || !strings.HasPrefix(err.Error(), "exporter.yml: kafka.brokers = ") {
+				t.Errorf("the problem %v does not name the file", err)
+			}
+		})
+	}
+	loaded, err := Load(Sources{File: inFile(t, "\ufeffcluster: blue\r\nlog:\r\n  level: warn\r\n")})
+	if err != nil || loaded.config.Cluster != "blue" || loaded.config.Log.Level != "warn" {
+		t.Errorf("a file of Windows gives %+v, %v", loaded, err)
+	}
+}
+
+// Who waits for a pipe into which nobody writes can be told to stop.
+func TestPipe(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := syscall.Mkfifo("pipe", 0o600); err != nil {
+		t.Skip("no pipes on this system: ", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	const want = "pipe: cannot be read (context canceled); the exporter was told to stop before it came"
+	if _, err := LoadContext(ctx, Sources{File: "pipe"}); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := syscall.Mkfifo("filled", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if f, err := os.OpenFile("filled", os.O_WRONLY, 0); err == nil {
+			f.WriteString("cluster: blue\n")
+			f.Close()
+		}
+	}()
+	loaded, err := Load(Sources{File: "filled"})
+	if err != nil || loaded.config.Cluster != "blue" {
+		t.Errorf("from a pipe: %+v, %v", loaded, err)
+	}
+}
+
+// Whatever a file holds, each mistake is one line that can be read on a
+// terminal, and nothing panics.
+func FuzzFile(f *testing.F) {
+	for _, seed := range []string{
+		brokers, "a: &a [*a]\n", "? [a]\n: b\n", "\xff\xfea", "\ta: b", "a: \"b\nc: d", "- a\n--- b\n...\n%YAML 1.1\n", "<<: {a: b}\n",
+		"kafka:\n  brokers: [a:1, [b], {c: d}, ~, 1]\n  request_timeout: 1e9h\n", "{{ .Values.a }}", "topics: {include: !!binary aa}", "\u2028: \u0085\n",
+		"alerts: {group_lag: [\"( 1 1\", \".* x -\"]}\n", "cluster: ${A}${B}$${C}${\n", "web: {telemetry_path: \"/\\u2028\", listen_address: [\":1\", \"[::]:1\"]}\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	name := filepath.Join(f.TempDir(), "exporter.yml")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		loaded, err := Load(Sources{File: name, Environment: []string{"A=x"}})
+		if err == nil {
+			_, err = loaded.Validated()
+		}
+		var problems Problems
+		if err != nil && !errors.As(err, &problems) {
+			t.Fatalf("%v is no problem of the configuration", err)
+		}
+		for _, p := range problems {
+			line := p.Error()
+			if p.Fault == "" || !strings.HasPrefix(line, name) || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("the line %q", line)
+			}
+		}
+	})
 }
 
 func TestReferences(t *testing.T) {
@@ -560,7 +983,7 @@ func TestReferences(t *testing.T) {
 func TestPrintedConfigurationLoads(t *testing.T) {
 	tests := map[string]string{
 		"defaults":   "",
-		"odd values": brokers + "cluster: \"a \\\"b\\\" \\\\ # ${X} $${Y} \\n ü\"\ntopics: {include: 'a\\.b$', exclude: \"x{1,2}\"}\nsweep: {interval: 1m30s, timeout: 2h0m0s}\n",
+		"odd values": brokers + "cluster: \"a \\\"b\\\" \\\\ # ${X} $${Y} ü\"\ntopics: {include: \"a\\\\.b$|\\n\", exclude: \"x{1,2}\"}\nsweep: {interval: 1m30s, timeout: 2h0m0s}\n",
 	}
 	for name, content := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -56,13 +56,13 @@ func parseObjective(text string) (LagObjective, error) {
 	if fields[1] != none {
 		o.Offsets, err = strconv.ParseInt(fields[1], 10, 64)
 		if err != nil || o.Offsets < 1 {
-			return o, fmt.Errorf("has %q for offsets; write a number above 0, or - for no limit", fields[1])
+			return o, fmt.Errorf("has %s for offsets; write a number above 0, or - for no limit", quote(fields[1]))
 		}
 	}
 	if fields[2] != none {
 		o.Age, err = time.ParseDuration(fields[2])
 		if err != nil || o.Age < time.Second {
-			return o, fmt.Errorf("has %q for an age; write a number with its unit (s, m or h), at least 1s, or - for no limit", fields[2])
+			return o, fmt.Errorf("has %s for an age; write a number with its unit (s, m or h), at least 1s, or - for no limit", quote(fields[2]))
 		}
 	}
 	return o, nil
@@ -77,10 +77,10 @@ func objectives(key, flag, help string, field func(*Config) *[]LagObjective) set
 			for _, text := range texts {
 				o, err := parseObjective(text)
 				if err != nil {
-					return fmt.Errorf("has the entry %q, which %w", text, err)
+					return fmt.Errorf("has the entry %s, which %w", quote(text), err)
 				}
 				if slices.ContainsFunc(parsed, func(before LagObjective) bool { return before.Pattern() == o.Pattern() }) {
-					return fmt.Errorf("has two entries for %s, of which the second would never count; remove one", o.Pattern())
+					return fmt.Errorf("has two entries for %s, of which the second would never count; remove one", cut(o.Pattern()))
 				}
 				parsed = append(parsed, o)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Problem is one mistake in the configuration.
@@ -31,27 +32,49 @@ func (p Problem) Error() string {
 	}
 	b.WriteString(": ")
 	if p.Key != "" {
-		fmt.Fprintf(&b, "%s = ", p.Key)
+		fmt.Fprintf(&b, "%s = ", cut(p.Key))
 	}
 	if p.Key != "" || p.Value != "" {
 		b.WriteString(quote(p.Value) + " ")
 	}
-	b.WriteString(oneLine.Replace(p.Fault))
-	return b.String()
+	b.WriteString(p.Fault)
+	return printable(b.String())
 }
 
-// oneLine keeps a fault that quotes a value on its line.
-var oneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
+// printable writes what would break a line, or could not be seen in it, as an
+// escape of Go's.
+func printable(text string) string {
+	var b strings.Builder
+	for rest := text; rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		if r == utf8.RuneError && size == 1 || !strconv.IsPrint(r) {
+			quoted := strconv.Quote(rest[:size])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteString(rest[:size])
+		}
+		rest = rest[size:]
+	}
+	return b.String()
+}
 
 // shownLength is how many characters of a value a Problem shows.
 const shownLength = 80
 
-func quote(value string) string {
-	if runes := []rune(value); len(runes) > shownLength {
-		value = string(runes[:shownLength]) + "…"
+// cut is text as far as a Problem shows it.
+func cut(text string) string {
+	n := 0
+	for i := range text {
+		if n == shownLength {
+			return text[:i] + "…"
+		}
+		n++
 	}
-	return strconv.Quote(value)
+	return text
 }
+
+// quote is a value as a Problem shows it.
+func quote(value string) string { return strconv.Quote(cut(value)) }
 
 // Problems are all mistakes that were found, in the order file, environment,
 // command line, and within the file by line.

@@ -159,6 +159,14 @@ func isSensitive(key string) bool {
 	return sensitive.MatchString(key)
 }
 
+// Shown is a value as it may be shown beside a key that is not known.
+func Shown(key, value string) string {
+	if sensitive.MatchString(key) {
+		return maskSecret(value)
+	}
+	return value
+}
+
 // maskLine is the last of some lines of a file that is not YAML, as it may be
 // shown. A line without a key of its own may go on with what stands above it.
 func maskLine(lines []string) string {

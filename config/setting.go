@@ -3,12 +3,13 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // environmentPrefix starts the name of every environment variable that holds a
@@ -122,13 +123,13 @@ func (s setting) shown(text string) string {
 // the reference show them.
 var settings = []setting{
 	text("cluster", "cluster", "Value of the label `cluster` on every metric. Without it there is no such label.",
-		func(c *Config) *string { return &c.Cluster }, anyText),
+		func(c *Config) *string { return &c.Cluster }, oneLine),
 	choice("granularity", "granularity", "Finest level at which a consumer group has series of its own.",
 		func(c *Config) *string { return (*string)(&c.Granularity) },
 		string(GranularityPartition), string(GranularityTopic), string(GranularityGroup)),
 
 	addresses("kafka.brokers", "kafka.brokers", "Bootstrap brokers, host:port each. One that answers is enough to start with. Required.",
-		func(c *Config) *[]string { return &c.Kafka.Brokers }, requireHost),
+		func(c *Config) *[]string { return &c.Kafka.Brokers }, CheckBroker, sameBroker),
 	text("kafka.client_id", "kafka.client-id", "Client id in every request, as seen in the brokers' logs and quotas.",
 		func(c *Config) *string { return &c.Kafka.ClientID }, notEmpty),
 	duration("kafka.request_timeout", "kafka.request-timeout", "How long a broker may take to answer one request. At most sweep.timeout; `0s` stands for a tenth of sweep.interval, but 250 ms at least and 2 s at most.",
@@ -209,7 +210,7 @@ var settings = []setting{
 		func(c *Config) *bool { return &c.GroupStates.PendingCommits }),
 
 	addresses("web.listen_address", "web.listen-address", "Addresses to listen on, host:port each; no host means all interfaces.",
-		func(c *Config) *[]string { return &c.Web.ListenAddresses }, anyHost),
+		func(c *Config) *[]string { return &c.Web.ListenAddresses }, CheckListenAddress, sameListener),
 	text("web.config_file", "web.config.file", "Web configuration file of Prometheus' exporter toolkit, for TLS and basic authentication. Without it, plain HTTP.",
 		func(c *Config) *string { return &c.Web.ConfigFile }, anyText),
 	text("web.telemetry_path", "web.telemetry-path", "Path under which metrics are served.",
@@ -268,12 +269,16 @@ func text(key, flag, help string, field func(*Config) *string, check func(string
 
 func choice(key, flag, help string, field func(*Config) *string, options ...string) setting {
 	help += " One of " + strings.Join(options, ", ") + "."
-	return text(key, flag, help, field, func(text string) error {
-		if !slices.Contains(options, text) {
-			return fmt.Errorf("is not one of %s; choose one of them%s", strings.Join(options, ", "), suggestion(text, options, ""))
-		}
+	return text(key, flag, help, field, func(text string) error { return CheckChoice(text, options...) })
+}
+
+// CheckChoice says that text is none of the options, and how to mend it; nil if
+// it is one.
+func CheckChoice(text string, options ...string) error {
+	if slices.Contains(options, text) {
 		return nil
-	})
+	}
+	return fmt.Errorf("is not one of %s; choose one of them%s", strings.Join(options, ", "), Suggestion(text, options, ""))
 }
 
 func boolean(key, flag, help string, field func(*Config) *bool) setting {
@@ -298,14 +303,9 @@ func duration(key, flag, help string, field func(*Config) *time.Duration, least,
 	return setting{
 		key: key, flag: flag, help: help, kind: durationKind,
 		set: func(c *Config, texts []string) error {
-			d, err := time.ParseDuration(texts[0])
-			switch {
-			case err != nil:
-				return errors.New("is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s")
-			case d < least:
-				return fmt.Errorf("is too short; write at least %s", brief(least))
-			case d > most:
-				return fmt.Errorf("is too long; write at most %s", brief(most))
+			d, err := ParseDuration(texts[0], least, most)
+			if err != nil {
+				return err
 			}
 			*field(c) = d
 			return nil
@@ -313,6 +313,25 @@ func duration(key, flag, help string, field func(*Config) *time.Duration, least,
 		get: func(c *Config) []string { return []string{brief(*field(c))} },
 	}
 }
+
+// ParseDuration reads a duration between least and most. Its error words fault
+// and remedy.
+func ParseDuration(text string, least, most time.Duration) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil && !durationForm.MatchString(text):
+		return 0, errors.New("is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s")
+	case err != nil || d > most:
+		return 0, fmt.Errorf("is too long; write at most %s", brief(most))
+	case d < least:
+		return 0, fmt.Errorf("is too short; write at least %s", brief(least))
+	}
+	return d, nil
+}
+
+// durationForm matches what is a duration, though it may be one that Go cannot
+// hold.
+var durationForm = regexp.MustCompile(`^\+?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+$`)
 
 // brief writes a duration without the zero parts that Duration.String has at
 // its end: 1h, not 1h0m0s.
@@ -361,7 +380,7 @@ func wholeName(text string) (*regexp.Regexp, error) {
 	// The bare text is compiled first, so that a stray parenthesis cannot be
 	// balanced by the anchors and the message shows what the user wrote.
 	if _, err := regexp.Compile(text); err != nil {
-		fault := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+		fault := cut(strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return nil, fmt.Errorf("is not a regular expression (%s); mend it by the RE2 syntax, https://github.com/google/re2/wiki/Syntax", fault)
 	}
 	return regexp.MustCompile("^(?s:" + text + ")$"), nil
@@ -372,16 +391,26 @@ func bare(re *regexp.Regexp) string {
 	return strings.TrimSuffix(strings.TrimPrefix(re.String(), "^(?s:"), ")$")
 }
 
-func addresses(key, flag, help string, field func(*Config) *[]string, checkHost func(string) error) setting {
+// addresses declares a list of addresses, of which no two may be the same. clash
+// says whether two of them are.
+func addresses(key, flag, help string, field func(*Config) *[]string, check func(string) error, clash func(a, b string) bool) setting {
 	return setting{
 		key: key, flag: flag, help: help, kind: addressList,
 		set: func(c *Config, texts []string) error {
 			if len(texts) == 0 {
 				return errors.New("is empty; list at least one host:port")
 			}
-			for _, address := range texts {
-				if err := checkAddress(address, checkHost); err != nil {
-					return fmt.Errorf("has the entry %q, which %w", address, err)
+			for i, address := range texts {
+				if err := check(address); err != nil {
+					return fmt.Errorf("has the entry %s, which %w", quote(address), err)
+				}
+				for _, before := range texts[:i] {
+					switch {
+					case before == address:
+						return fmt.Errorf("has the entry %s twice; remove one", quote(address))
+					case clash(before, address):
+						return fmt.Errorf("has the entries %s and %s, which are the same; remove one", quote(before), quote(address))
+					}
 				}
 			}
 			*field(c) = slices.Clone(texts)
@@ -391,33 +420,29 @@ func addresses(key, flag, help string, field func(*Config) *[]string, checkHost 
 	}
 }
 
-func checkAddress(address string, checkHost func(string) error) error {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return errors.New("is not host:port; write such as kafka-1:9092 or [::1]:9092")
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
-		return fmt.Errorf("has the port %q; write a number from 0 to 65535", port)
-	}
-	return checkHost(host)
-}
-
-func anyHost(string) error { return nil }
-
-func requireHost(host string) error {
-	if host == "" {
-		return errors.New("has no host; write such as kafka-1:9092")
-	}
-	return nil
-}
-
 func anyText(string) error { return nil }
 
-func notEmpty(text string) error {
-	if text == "" {
-		return errors.New("is empty; write a text, or remove it for the default")
+// longestText is how many characters a name may have: as many as the value of a
+// label (metrics.MaxLabelValue), and far less than Kafka's protocol can say.
+const longestText = 1024
+
+// oneLine accepts what can be shown in one line.
+func oneLine(text string) error {
+	switch {
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return errors.New("has a line break or another control character; remove it")
+	case utf8.RuneCountInString(text) > longestText:
+		return fmt.Errorf("has more than %d characters; shorten it", longestText)
 	}
 	return nil
+}
+
+// notEmpty accepts a line that is not empty.
+func notEmpty(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("is empty; write a text, or remove it for the default")
+	}
+	return oneLine(text)
 }
 
 // folder accepts an address to which a file's name can be added.
@@ -425,8 +450,11 @@ func folder(text string) error {
 	if !strings.HasSuffix(text, "/") {
 		return errors.New("does not end with a slash; write such as https://wiki.example/runbooks/")
 	}
-	return nil
+	return oneLine(text)
 }
+
+// plainPath matches paths that need no escape.
+var plainPath = regexp.MustCompile(`^(?:/[A-Za-z0-9._~-]+)+$`)
 
 // path accepts what net/http can serve beside the exporter's own pages.
 func path(text string) error {
@@ -435,8 +463,10 @@ func path(text string) error {
 		return errors.New("does not start with a slash; write such as /metrics")
 	case text == "/" || text == "/healthz" || text == "/readyz":
 		return errors.New("is a page of its own; choose another path, such as /metrics")
-	case strings.ContainsAny(text, "{}?# ") || strings.HasSuffix(text, "/"):
+	case !plainPath.MatchString(text) || slices.ContainsFunc(strings.Split(text, "/"), func(part string) bool { return part == "." || part == ".." }):
 		return errors.New("is not a plain path; write such as /metrics")
+	case len(text) > longestText:
+		return fmt.Errorf("has more than %d characters; shorten it", longestText)
 	}
 	return nil
 }

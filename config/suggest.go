@@ -6,10 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// suggestion is "; did you mean …?" for the option that is nearest to text, and
+// Suggestion is "; did you mean …?" for the option that is nearest to text, and
 // empty when none is near. The option is shown with prefix before it.
-func suggestion(text string, options []string, prefix string) string {
+func Suggestion(text string, options []string, prefix string) string {
 	best, distance := "", near(text)+1
+	if len(text) > longestWord {
+		return ""
+	}
 	for _, option := range options {
 		if d := editDistance(strings.ToLower(text), strings.ToLower(option)); d < distance {
 			best, distance = option, d
@@ -20,6 +23,9 @@ func suggestion(text string, options []string, prefix string) string {
 	}
 	return fmt.Sprintf("; did you mean %s%s?", prefix, best)
 }
+
+// longestWord is more than any key, variable or flag has, in bytes.
+const longestWord = 100
 
 // near is how many slips of the keyboard a word may be from what was meant: one
 // in a short word, a few in a long one, none in one of a letter or two.
