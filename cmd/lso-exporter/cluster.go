@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/lso-exporter/lso-exporter/config"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
@@ -30,10 +33,9 @@ type clusterFlags struct {
 const maxBrokers = 26
 
 func addClusterFlags(command *kingpin.CmdClause) *clusterFlags {
-	f := &clusterFlags{}
-	command.Flag("brokers", "Number of brokers, 1 to 26.").Default("3").IntVar(&f.brokers)
-	command.Flag("kafka.listen-address", "Address of the first broker; the others listen on the ports after it. Port 0 lets the system choose.").
-		Default("127.0.0.1:0").PlaceHolder("HOST:PORT").StringVar(&f.listen)
+	f := &clusterFlags{brokers: 3, listen: "127.0.0.1:0"}
+	numberFlag(command, "brokers", "Number of brokers, 1 to 26. Default: 3.", &f.brokers, 1, maxBrokers)
+	addressFlag(command, "kafka.listen-address", "Address of the first broker; the others listen on the ports after it. Port 0 lets the system choose. Default: "+f.listen+".", &f.listen)
 	command.Flag("scenario", "Scenario to play, a text in the language of docs/scenarios.md.").PlaceHolder("FILE").StringVar(&f.scenario)
 	command.Flag("server.properties", "Broker properties in Kafka's own file format.").PlaceHolder("FILE").StringVar(&f.file)
 	command.Flag("property", "A broker property by Kafka's name, over those of the file. May be repeated.").PlaceHolder("NAME=VALUE").StringsVar(&f.properties)
@@ -49,9 +51,6 @@ type clusterSettings struct {
 // settings reads and checks what the flags name. Properties are laid over
 // defaults in this order: the scenario's, the file's, the flags'.
 func (f *clusterFlags) settings(defaults map[string]string) (clusterSettings, error) {
-	if f.brokers < 1 || f.brokers > maxBrokers {
-		return clusterSettings{}, fmt.Errorf("--brokers=%d: write a number from 1 to %d", f.brokers, maxBrokers)
-	}
 	s := clusterSettings{}
 	properties := maps.Clone(defaults)
 	if properties == nil {
@@ -69,6 +68,12 @@ func (f *clusterFlags) settings(defaults map[string]string) (clusterSettings, er
 		f.brokers = max(f.brokers, s.scenario.Brokers)
 		for _, p := range s.scenario.Properties {
 			properties[p.Name] = p.Value
+		}
+	}
+	if _, port, _ := net.SplitHostPort(f.listen); port != "0" {
+		if n, _ := strconv.Atoi(port); n+f.brokers-1 > 65535 {
+			return s, &mistake{config.OnCommandLine("--kafka.listen-address", f.listen,
+				fmt.Sprintf("leaves too few ports for %d brokers; write a lower one", f.brokers))}
 		}
 	}
 	own, err := f.ownProperties()

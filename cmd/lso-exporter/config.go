@@ -26,7 +26,7 @@ func configCommand(app *kingpin.Application, p *program) {
 	show := parent.Command("print", "Print every setting with its meaning, its value and where that comes from, as a configuration file.")
 	showFlags := config.AddFlags(show)
 	show.Action(func(*kingpin.ParseContext) error {
-		loaded, err := config.Load(config.Sources{File: showFlags.File, Environment: p.environment, Flags: showFlags})
+		loaded, err := p.load(showFlags)
 		if err != nil {
 			return err
 		}

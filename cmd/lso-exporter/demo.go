@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,8 +21,7 @@ import (
 
 // demoFlags are what can be chosen for a demo besides its cluster.
 type demoFlags struct {
-	listen   string
-	interval time.Duration
+	settings *config.Flags
 	length   time.Duration
 }
 
@@ -33,10 +34,11 @@ func demoCommand(app *kingpin.Application, p *program) {
 	command := app.Command("demo", "Watch a simulated cluster on which everything happens that the exporter tells apart; needs nothing else.")
 	cluster := addClusterFlags(command)
 	flags := &demoFlags{}
-	command.Flag("web.listen-address", "Address for the metrics; default "+demoAddress+", or another port if that one is taken.").
-		PlaceHolder("HOST:PORT").StringVar(&flags.listen)
-	command.Flag("sweep.interval", "Time from one sweep to the next.").Default("1s").DurationVar(&flags.interval)
-	command.Flag("for", "How long to run; 0 means until told to stop.").Default("0s").DurationVar(&flags.length)
+	flags.settings = config.AddFlagsOf(command, map[string]string{
+		"web.listen_address": "Addresses for the metrics. Default: " + demoAddress + ", or another port if that one is taken.",
+		"sweep.interval":     "Time from one sweep to the next. Default: 1s.",
+	})
+	durationFlag(command, "for", "How long to run. Default: until told to stop.", &flags.length, 0, 24*time.Hour)
 	command.Action(func(*kingpin.ParseContext) error {
 		s, err := cluster.settings(demo.Properties(cluster.brokers))
 		if err != nil {
@@ -53,11 +55,12 @@ func demoCommand(app *kingpin.Application, p *program) {
 // config is the exporter's configuration, but for the brokers' addresses, which
 // are not known yet.
 func (f *demoFlags) config() (config.Config, error) {
-	loaded, err := config.Load(config.Sources{Environment: []string{
+	loaded, err := config.Load(config.Sources{Flags: f.settings, Environment: []string{
 		"LSO_EXPORTER_KAFKA_BROKERS=127.0.0.1:9092",
 		"LSO_EXPORTER_CLUSTER=demo",
 		"LSO_EXPORTER_LOG_LEVEL=error",
-		"LSO_EXPORTER_SWEEP_INTERVAL=" + f.interval.String(),
+		"LSO_EXPORTER_SWEEP_INTERVAL=1s",
+		"LSO_EXPORTER_WEB_LISTEN_ADDRESS=" + demoAddress,
 		"LSO_EXPORTER_GROUPS_STILL_AFTER=15s", // the storyline is a quick one
 		"LSO_EXPORTER_TRANSACTIONS_LOOK_UP_AFTER=5s",
 	}})
@@ -76,7 +79,7 @@ func (p *program) demo(s clusterSettings, c config.Config, flags *demoFlags) (er
 		ctx, cancel = context.WithTimeout(ctx, flags.length)
 		defer cancel()
 	}
-	listener, err := flags.listener()
+	listeners, err := listenForDemo(c.Web.ListenAddresses)
 	if err != nil {
 		return err
 	}
@@ -92,7 +95,7 @@ func (p *program) demo(s clusterSettings, c config.Config, flags *demoFlags) (er
 		return err
 	}
 	terminal := isTerminal(p.stdout)
-	header := demoHeader(listener.Addr(), cluster.Bootstrap(), s.scenario == nil)
+	header := demoHeader(listeners[0].Addr(), cluster.Bootstrap(), s.scenario == nil)
 	if !terminal {
 		for _, line := range header {
 			fmt.Fprintln(p.stdout, line)
@@ -118,33 +121,26 @@ func (p *program) demo(s clusterSettings, c config.Config, flags *demoFlags) (er
 		}
 		untold = demo.Play(ctx, cluster)
 	})
-	err = e.run(ctx, []net.Listener{listener})
+	err = e.run(ctx, listeners)
 	cancel()
 	running.Wait()
 	return errors.Join(err, untold, unshown)
 }
 
-// listener listens where the flags say, or near the usual place.
-func (f *demoFlags) listener() (net.Listener, error) {
-	addresses := []string{f.listen}
-	if f.listen == "" {
-		addresses = []string{demoAddress, "127.0.0.1:0"}
+// listenForDemo listens on addresses, or near the usual one if that is taken.
+func listenForDemo(addresses []string) ([]net.Listener, error) {
+	listeners, err := web.Listen(addresses)
+	if err != nil && slices.Equal(addresses, []string{demoAddress}) {
+		return web.Listen([]string{"127.0.0.1:0"})
 	}
-	var err error
-	for _, address := range addresses {
-		var listeners []net.Listener
-		if listeners, err = web.Listen([]string{address}); err == nil {
-			return listeners[0], nil
-		}
-	}
-	return nil, err
+	return listeners, err
 }
 
 // demoHeader says where things are and what there is to see.
 func demoHeader(pages net.Addr, bootstrap []string, storyline bool) []string {
 	lines := []string{
 		fmt.Sprintf("metrics  http://%s/metrics", pages),
-		fmt.Sprintf("brokers  %s", bootstrap),
+		"brokers  " + strings.Join(bootstrap, ","),
 	}
 	if !storyline {
 		return lines

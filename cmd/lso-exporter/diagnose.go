@@ -42,13 +42,13 @@ const anonymous = "User:ANONYMOUS"
 // back, and ends.
 func diagnoseCommand(app *kingpin.Application, p *program) {
 	command := app.Command("diagnose", "Look at a cluster once and say what is held back, by what, and what to do. Exit status 0: nothing; 1: something is; 2: could not tell.")
-	flags := &diagnoseFlags{}
-	command.Flag("output", "Form of the report: text for people, or json (docs/diagnose.md).").Default("text").EnumVar(&flags.output, "text", "json")
+	flags := &diagnoseFlags{output: "text"}
+	choiceFlag(command, "output", "Form of the report: text for people, or json (docs/diagnose.md). Default: text.", &flags.output, "text", "json")
 	command.Flag("group", "Tell of this group only. May be repeated.").PlaceHolder("NAME").StringsVar(&flags.groups)
 	command.Flag("topic", "Tell of this topic only. May be repeated.").PlaceHolder("NAME").StringsVar(&flags.topics)
 	command.Flag("transactional-id", "Tell of this transactional id only. May be repeated.").PlaceHolder("ID").StringsVar(&flags.ids)
-	command.Flag("wait", "How long to go on looking, every 2 s, where a verdict needs it; 0s looks once. Default: groups.still_after, and 15s.").
-		PlaceHolder("DURATION").IsSetByUser(&flags.waitGiven).DurationVar(&flags.wait)
+	durationFlag(command, "wait", "How long to go on looking, every 2 s, where a verdict needs it; 0s looks once. Default: groups.still_after, and 15s.", &flags.wait, 0, 24*time.Hour).
+		IsSetByUser(&flags.waitGiven)
 	settings := config.AddFlags(command)
 	command.Action(func(*kingpin.ParseContext) error {
 		c, err := p.configuration(settings)

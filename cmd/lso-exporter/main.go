@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -83,6 +84,9 @@ func (p *program) run(arguments []string) (status int) {
 	for _, add := range subcommands {
 		add(app, p)
 	}
+	if len(arguments) > 0 && arguments[0] == helpCommand {
+		arguments = append(slices.Clone(arguments[1:]), "--help")
+	}
 	parsed, err := app.ParseContext(arguments)
 	if err == nil {
 		_, err = app.Parse(arguments)
@@ -107,11 +111,11 @@ func (p *program) run(arguments []string) (status int) {
 		}
 	}
 	// What is left are mistakes in the command line.
-	command := "lso-exporter"
+	var command *kingpin.CmdModel
 	if parsed != nil && parsed.SelectedCommand != nil {
-		command += " " + parsed.SelectedCommand.FullCommand()
+		command = parsed.SelectedCommand.Model()
 	}
-	fmt.Fprintf(p.stderr, "command line: %v; see %s --help\n", err, command)
+	fmt.Fprintln(p.stderr, commandLineProblem(app.Model(), command, arguments, err))
 	return exitUsage
 }
 

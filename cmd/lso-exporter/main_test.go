@@ -57,15 +57,16 @@ bad.yml:4: log.level = "loud" is not one of trace, debug, info, warn, error; cho
 		{"config print --config.file=bad.yml", exitUsage, bad},
 		{"serve --config.file=bad.yml", exitUsage, bad},
 		{"--config.file=bad.yml", exitUsage, bad},
-		{"--config.file=missing.yml", exitUsage, "missing.yml: cannot be read (no such file or directory); give --config.file a file that this user may read\n"},
+		{"--config.file=missing.yml", exitUsage, "missing.yml: cannot be read (no such file or directory); create it, or name one that is there\n"},
 		{"config check", exitUsage, `configuration: kafka.brokers = "" is empty; list at least one host:port there, in --kafka.brokers or in LSO_EXPORTER_KAFKA_BROKERS` + "\n"},
 		{"config print", exitOK, ""},
 		{"version", exitOK, ""},
 		{"--version", exitOK, ""},
 		{"--help", exitOK, ""},
 		{"serve --help", exitOK, ""},
-		{"--sweep.intervall=3s", exitUsage, "command line: unknown long flag '--sweep.intervall'; see lso-exporter serve --help\n"},
-		{"config", exitUsage, "command line: must select a subcommand of 'config'; see lso-exporter config --help\n"},
+		{"help", exitOK, ""},
+		{"help config print", exitOK, ""},
+		{"--sweep.intervall=3s", exitUsage, `command line: --sweep.intervall = "3s" is an unknown flag; remove it; did you mean --sweep.interval?` + "\n"},
 		{"--kafka.brokers=127.0.0.1:1 --web.listen-address=" + address, exitFailed,
 			"lso-exporter: listen on " + address + ": listen tcp " + address + ": bind: address already in use\n"},
 	}
@@ -79,6 +80,46 @@ bad.yml:4: log.level = "loud" is not one of trace, debug, info, warn, error; cho
 				t.Errorf("status %d and %q on standard output", status, stdout)
 			}
 		})
+	}
+}
+
+// A command line that cannot be read is told of in one line, as every mistake is.
+func TestCommandLineMistakes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for arguments, want := range map[string]string{
+		"servee":                            `"servee" is no command; did you mean serve?`,
+		"help me":                           `"me" is no command; write one of serve, diagnose, demo, sim, `,
+		"frobnicate":                        `"frobnicate" is no command; write one of serve, diagnose, demo, sim, `,
+		"config":                            `"config" needs a command after it; write one of check, print`,
+		"config chekc":                      `"chekc" is no command; did you mean check?`,
+		"serve now":                         `"now" belongs to no flag; remove it, or write it as --FLAG=VALUE; see lso-exporter serve --help`,
+		"--log.level=debug config check":    `"config" stands after a flag or another command; write the command first`,
+		"--kafka.broker=a:1":                `--kafka.broker = "a:1" is an unknown flag; remove it; did you mean --kafka.brokers?`,
+		"-kafka.brokers=a:1":                `-kafka.brokers = "a:1" is an unknown flag; remove it; did you mean --kafka.brokers?`,
+		"--colour=red":                      `--colour = "red" is an unknown flag; remove it; see lso-exporter serve --help`,
+		"--kafka.sasl.passwrd=hunter2":      `--kafka.sasl.passwrd = "<secret>" is an unknown flag; remove it`,
+		"--no-collector.group":              `--no-collector.group = "" is an unknown flag; remove it; did you mean --no-collector.groups?`,
+		"--collector.groups=false":          `--collector.groups = "false" is a switch without a value; write --collector.groups or --no-collector.groups`,
+		"--sweep.interval":                  `--sweep.interval = "" has no value; write --sweep.interval=VALUE`,
+		"--sweep.interval --log.level=x":    `--sweep.interval = "" has no value; write --sweep.interval=VALUE`,
+		"--cluster=a --cluster=b":           `--cluster = "" stands there twice; remove one of the two`,
+		"sim --brokers=x":                   `--brokers = "x" is no number from 1 to 26; write one`,
+		"sim --brokers=27":                  `--brokers = "27" is no number from 1 to 26; write one`,
+		"sim --kafka.listen-address=x":      `--kafka.listen-address = "x" is not host:port; write such as :10308 or 127.0.0.1:10308`,
+		"sim --kafka.listen-address=:65534": `--kafka.listen-address = ":65534" leaves too few ports for 3 brokers; write a lower one`,
+		"sim --control.listen-address=x":    `--control.listen-address = "x" is not host:port; write such as :10308 or 127.0.0.1:10308`,
+		"sim --control.listen-address=:1":   `--control.listen-address = ":1" is not a loopback address, and anybody could use what has no authentication; write 127.0.0.1, [::1] or localhost`,
+		"demo --for=x":                      `--for = "x" is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s`,
+		"demo --for=-1s":                    `--for = "-1s" is too short; write at least 0s`,
+		"demo --sweep.interval=1ms":         `--sweep.interval = "1ms" is too short; write at least 100ms`,
+		"demo --web.listen-address=10308":   `--web.listen-address = "10308" has the entry "10308", which is not host:port; write such as :10308 or 127.0.0.1:10308`,
+		"diagnose --output=xml":             `--output = "xml" is not one of text, json; choose one of them`,
+		"diagnose --wait=soon":              `--wait = "soon" is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s`,
+	} {
+		status, stdout, stderr := execute(t, strings.Fields(arguments)...)
+		if status != exitUsage || stdout != "" || !strings.HasPrefix(stderr, "command line: "+want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: status %d, %q, %q; want command line: %s", arguments, status, stdout, stderr, want)
+		}
 	}
 }
 

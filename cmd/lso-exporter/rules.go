@@ -2,8 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -36,16 +36,16 @@ var (
 // rulesCommand adds the command that prints alert rules.
 func rulesCommand(app *kingpin.Application, p *program) {
 	command := app.Command("rules", "Print alert rules with the thresholds of the configuration; start nothing.")
-	flags := &rulesFlags{labels: map[string]string{}}
-	command.Flag("format", "prometheus for a file of rules, prometheusrule for a resource of the Prometheus operator.").
-		Default(formatPrometheus).EnumVar(&flags.format, formatPrometheus, formatPrometheusRule)
-	command.Flag("name", "Name of the resource.").Default(defaultName).StringVar(&flags.name)
-	command.Flag("namespace", "Namespace of the resource.").StringVar(&flags.namespace)
+	flags := &rulesFlags{format: formatPrometheus, name: defaultName, labels: map[string]string{}}
+	choiceFlag(command, "format", "prometheus for a file of rules, prometheusrule for a resource of the Prometheus operator. Default: "+formatPrometheus+".",
+		&flags.format, formatPrometheus, formatPrometheusRule)
+	command.Flag("name", "Name of the resource. Default: "+defaultName+".").PlaceHolder("NAME").StringVar(&flags.name)
+	command.Flag("namespace", "Namespace of the resource.").PlaceHolder("NAME").StringVar(&flags.namespace)
 	command.Flag("label", "A label of the resource, such as the one by which Prometheus picks rules. May be repeated.").
-		PlaceHolder("NAME=VALUE").StringMapVar(&flags.labels)
+		PlaceHolder("NAME=VALUE").SetValue(checked{flag: "label", set: flags.label, many: true})
 	configuration := config.AddFlags(command)
 	command.Action(func(*kingpin.ParseContext) error {
-		loaded, err := config.Load(config.Sources{File: configuration.File, Environment: p.environment, Flags: configuration})
+		loaded, err := p.load(configuration)
 		if err != nil {
 			return err
 		}
@@ -62,19 +62,29 @@ func rulesCommand(app *kingpin.Application, p *program) {
 	})
 }
 
+// label takes NAME=VALUE for a label of the resource.
+func (f *rulesFlags) label(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" {
+		return errors.New("is no label; write NAME=VALUE")
+	}
+	f.labels[name] = value
+	return nil
+}
+
 // rules is the alerts in the form that the flags say.
 func (f *rulesFlags) rules(groups []alerting.Group) ([]byte, error) {
 	if f.format == formatPrometheus {
 		if f.name != defaultName || f.namespace != "" || len(f.labels) > 0 {
-			return nil, errors.New("--name, --namespace and --label are for --format=" + formatPrometheusRule)
+			return nil, &mistake{errors.New("command line: --name, --namespace and --label are for a resource; add --format=" + formatPrometheusRule)}
 		}
 		return alerting.PrometheusRules(groups), nil
 	}
 	if !resourceName.MatchString(f.name) {
-		return nil, fmt.Errorf("--name=%s: write letters a to z, digits, dots and dashes", f.name)
+		return nil, &mistake{config.OnCommandLine("--name", f.name, "is no name of a resource; write letters a to z, digits, dots and dashes")}
 	}
 	if f.namespace != "" && !namespaceName.MatchString(f.namespace) {
-		return nil, fmt.Errorf("--namespace=%s: write letters a to z, digits and dashes", f.namespace)
+		return nil, &mistake{config.OnCommandLine("--namespace", f.namespace, "is no name of a namespace; write letters a to z, digits and dashes")}
 	}
 	return alerting.PrometheusRule(groups, f.name, f.namespace, f.labels), nil
 }

@@ -38,11 +38,12 @@ func TestRulesOfAConfiguration(t *testing.T) {
 
 func TestRulesMistakes(t *testing.T) {
 	for arguments, want := range map[string]string{
-		"rules --format=json":                               "command line: enum value must be one of prometheus,prometheusrule, got 'json'; see lso-exporter rules --help\n",
-		"rules --namespace=x":                               "command line: --name, --namespace and --label are for --format=prometheusrule; see lso-exporter rules --help\n",
-		"rules --label=a=b":                                 "command line: --name, --namespace and --label are for --format=prometheusrule; see lso-exporter rules --help\n",
-		"rules --format=prometheusrule --name=My_Rules":     "command line: --name=My_Rules: write letters a to z, digits, dots and dashes; see lso-exporter rules --help\n",
-		"rules --format=prometheusrule --namespace=My.Home": "command line: --namespace=My.Home: write letters a to z, digits and dashes; see lso-exporter rules --help\n",
+		"rules --format=json":                               "command line: --format = \"json\" is not one of prometheus, prometheusrule; choose one of them\n",
+		"rules --namespace=x":                               "command line: --name, --namespace and --label are for a resource; add --format=prometheusrule\n",
+		"rules --label=a=b":                                 "command line: --name, --namespace and --label are for a resource; add --format=prometheusrule\n",
+		"rules --format=prometheusrule --name=My_Rules":     "command line: --name = \"My_Rules\" is no name of a resource; write letters a to z, digits, dots and dashes\n",
+		"rules --format=prometheusrule --namespace=My.Home": "command line: --namespace = \"My.Home\" is no name of a namespace; write letters a to z, digits and dashes\n",
+		"rules --format=prometheusrule --label=team":        "command line: --label = \"team\" is no label; write NAME=VALUE\n",
 		"rules --alerts.stalled=0s":                         "command line: --alerts.stalled = \"0s\" is too short; write at least 1s\n",
 	} {
 		if status, stdout, stderr := execute(t, strings.Fields(arguments)...); status != exitUsage || stdout != "" || stderr != want {

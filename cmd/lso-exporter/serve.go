@@ -21,9 +21,14 @@ func serveCommand(app *kingpin.Application, p *program) {
 	})
 }
 
+// load reads what flags, environment and file say.
+func (p *program) load(flags *config.Flags) (*config.Loaded, error) {
+	return config.LoadContext(p.stop, config.Sources{File: flags.File, Environment: p.environment, Flags: flags})
+}
+
 // configuration loads and validates what flags, environment and file say.
 func (p *program) configuration(flags *config.Flags) (config.Config, error) {
-	loaded, err := config.Load(config.Sources{File: flags.File, Environment: p.environment, Flags: flags})
+	loaded, err := p.load(flags)
 	if err != nil {
 		return config.Config{}, err
 	}

@@ -19,8 +19,8 @@ import (
 func simCommand(app *kingpin.Application, p *program) {
 	command := app.Command("sim", "Run a simulated Kafka cluster until told to stop; its first line of output are its bootstrap addresses.")
 	flags := addClusterFlags(command)
-	controlAddress := command.Flag("control.listen-address", "Address of the control surface (brokers, faults, clock, state; see docs/simulator.md); loopback only. Empty for none.").
-		PlaceHolder("HOST:PORT").String()
+	var controlAddress string
+	addressFlag(command, "control.listen-address", "Address of the control surface (brokers, faults, clock, state; see docs/simulator.md); loopback only. Without it there is none.", &controlAddress)
 	users := command.Flag("add-scram", "A SCRAM user, as kafka-storage.sh takes it. May be repeated.").
 		PlaceHolder("MECHANISM=[name=NAME,password=PASSWORD]").Strings()
 	command.Action(func(*kingpin.ParseContext) error {
@@ -35,7 +35,7 @@ func simCommand(app *kingpin.Application, p *program) {
 			}
 			s.cluster.Users = append(s.cluster.Users, user)
 		}
-		return failed(p.sim(s, *controlAddress))
+		return failed(p.sim(s, controlAddress))
 	})
 }
 
@@ -45,7 +45,10 @@ func (p *program) sim(s clusterSettings, controlAddress string) error {
 	var surface net.Listener
 	if controlAddress != "" {
 		var err error
-		if surface, err = control.Listen(controlAddress); err != nil {
+		switch surface, err = control.Listen(controlAddress); {
+		case errors.Is(err, control.ErrNotLoopback):
+			return &mistake{config.OnCommandLine("--control.listen-address", controlAddress, "is not a loopback address, and anybody could use what has no authentication; write 127.0.0.1, [::1] or localhost")}
+		case err != nil:
 			return err
 		}
 		defer surface.Close()
