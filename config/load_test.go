@@ -997,12 +997,11 @@ func TestPrintedConfigurationLoads(t *testing.T) {
 			if err := first.Print(&printed); err != nil {
 				t.Fatal(err)
 			}
-			text := strings.Replace(printed.String(), "brokers: []", "brokers: [kafka-1:9092]", 1)
+			text := printed.String()
 			second, err := Load(Sources{File: inFile(t, text), Environment: environment})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
-			first.config.Kafka.Brokers = []string{"kafka-1:9092"}
 			if !reflect.DeepEqual(first.config, second.config) {
 				t.Errorf("got %+v\nwant %+v", second.config, first.config)
 			}

@@ -8,7 +8,8 @@ import (
 )
 
 // Print writes every setting with its meaning, its value and where that comes
-// from, as a file that can be loaded again. A value that came from a ${NAME}
+// from, as a file that can be loaded again. What is required and was not given
+// stands there as a comment. A value that came from a ${NAME}
 // is printed as that reference.
 func (l *Loaded) Print(w io.Writer) error {
 	var b strings.Builder
@@ -31,7 +32,13 @@ func (l *Loaded) Print(w io.Writer) error {
 		comment(&b, indent, s.help)
 		comment(&b, indent, fmt.Sprintf("--%s, %s; here: %s", s.flag, s.environment(), l.origins[s.key]))
 		_, isReference := l.written[s.key]
-		fmt.Fprintf(&b, "%s%s: %s\n", indent, s.name(), yamlValue(s, l.texts(s), isReference))
+		texts := l.texts(s)
+		if s.example != "" && len(texts) == 0 {
+			// An empty list could not be loaded.
+			fmt.Fprintf(&b, "%s# %s: %s\n", indent, s.name(), yamlValue(s, []string{s.example}, false))
+			continue
+		}
+		fmt.Fprintf(&b, "%s%s: %s\n", indent, s.name(), yamlValue(s, texts, isReference))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -78,6 +78,9 @@ type setting struct {
 	help string // meaning, unit and limits, in whole sentences
 	kind kind
 
+	options []string // the only values there are; nil for any of the kind
+	example string   // a value for what is required and has no default; empty else
+
 	// set stores texts (one, unless the kind is a list) in c. Its error words
 	// fault and remedy: "is not a duration; write …".
 	set func(c *Config, texts []string) error
@@ -128,8 +131,8 @@ var settings = []setting{
 		func(c *Config) *string { return (*string)(&c.Granularity) },
 		string(GranularityPartition), string(GranularityTopic), string(GranularityGroup)),
 
-	addresses("kafka.brokers", "kafka.brokers", "Bootstrap brokers, host:port each. One that answers is enough to start with. Required.",
-		func(c *Config) *[]string { return &c.Kafka.Brokers }, CheckBroker, sameBroker),
+	required(addresses("kafka.brokers", "kafka.brokers", "Bootstrap brokers, host:port each. One that answers is enough to start with. Required.",
+		func(c *Config) *[]string { return &c.Kafka.Brokers }, CheckBroker, sameBroker), "kafka-1:9092"),
 	text("kafka.client_id", "kafka.client-id", "Client id in every request, as seen in the brokers' logs and quotas.",
 		func(c *Config) *string { return &c.Kafka.ClientID }, notEmpty),
 	duration("kafka.request_timeout", "kafka.request-timeout", "How long a broker may take to answer one request. At most sweep.timeout; `0s` stands for a tenth of sweep.interval, but 250 ms at least and 2 s at most.",
@@ -253,6 +256,13 @@ func defaults() Config {
 	}
 }
 
+// required marks a setting without a default that a command which reaches a
+// cluster cannot do without.
+func required(s setting, example string) setting {
+	s.example = example
+	return s
+}
+
 func text(key, flag, help string, field func(*Config) *string, check func(string) error) setting {
 	return setting{
 		key: key, flag: flag, help: help, kind: textKind,
@@ -269,7 +279,9 @@ func text(key, flag, help string, field func(*Config) *string, check func(string
 
 func choice(key, flag, help string, field func(*Config) *string, options ...string) setting {
 	help += " One of " + strings.Join(options, ", ") + "."
-	return text(key, flag, help, field, func(text string) error { return CheckChoice(text, options...) })
+	s := text(key, flag, help, field, func(text string) error { return CheckChoice(text, options...) })
+	s.options = options
+	return s
 }
 
 // CheckChoice says that text is none of the options, and how to mend it; nil if

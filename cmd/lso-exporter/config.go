@@ -23,6 +23,11 @@ func configCommand(app *kingpin.Application, p *program) {
 		return nil
 	})
 
+	parent.Command("schema", "Print the JSON schema of the configuration file, for editors.").Action(func(*kingpin.ParseContext) error {
+		_, err := p.stdout.Write(config.Schema())
+		return failed(err)
+	})
+
 	show := parent.Command("print", "Print every setting with its meaning, its value and where that comes from, as a configuration file.")
 	showFlags := config.AddFlags(show)
 	show.Action(func(*kingpin.ParseContext) error {
