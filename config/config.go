@@ -64,6 +64,9 @@ type Kafka struct {
 	// RequestTimeout is how long a broker may take to answer one request.
 	// Never longer than Sweep.Timeout.
 	RequestTimeout time.Duration
+
+	TLS  TLS
+	SASL SASL
 }
 
 // Sweep is the rhythm in which the cluster is read.

@@ -246,6 +246,7 @@ func (l *Loaded) validated(reachesCluster bool) (Config, error) {
 	if least := 3 * c.Sweep.Interval; c.Alerts.ExporterStale < least {
 		complain("alerts.exporter_stale", fmt.Sprintf("is shorter than three times sweep.interval (%s), and views of that age are served; lengthen it", brief(least)))
 	}
+	c.checkSecurity(complain, reachesCluster)
 	for _, s := range settings {
 		if s.verify != nil && reachesCluster {
 			if err := s.verify(&c); err != nil {

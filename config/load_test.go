@@ -55,7 +55,7 @@ func TestDefaults(t *testing.T) {
 	}
 	all := regexp.MustCompile("^(?s:.*)$")
 	want := Config{
-		Kafka:        Kafka{Brokers: []string{"kafka-1:9092"}, ClientID: "lso-exporter", RequestTimeout: time.Second},
+		Kafka:        Kafka{Brokers: []string{"kafka-1:9092"}, ClientID: "lso-exporter", RequestTimeout: time.Second, SASL: SASL{Mechanism: "none"}},
 		Sweep:        Sweep{Interval: 10 * time.Second, Timeout: 7500 * time.Millisecond},
 		Collectors:   Collectors{Offsets: true, Groups: true, Transactions: true, Replicas: true, Audit: true},
 		Transactions: Transactions{LookUpAfter: 10 * time.Second},
@@ -84,49 +84,64 @@ func TestDefaults(t *testing.T) {
 // Every setting, from every source, lands in its own field.
 func TestEverySettingFromEverySource(t *testing.T) {
 	values := map[string]struct{ text, yaml string }{
-		"cluster":                    {text: "blue"},
-		"granularity":                {text: "topic"},
-		"kafka.brokers":              {text: "a:1,b:2", yaml: "[a:1, b:2]"},
-		"kafka.client_id":            {text: "me"},
-		"kafka.request_timeout":      {text: "3s"},
-		"sweep.interval":             {text: "20s"},
-		"sweep.timeout":              {text: "15s"},
-		"collectors.offsets":         {text: "false"},
-		"collectors.groups":          {text: "false"},
-		"collectors.transactions":    {text: "false"},
-		"collectors.replicas":        {text: "false"},
-		"collectors.audit":           {text: "false"},
-		"transactions.look_up_after": {text: "30s"},
-		"audit.interval":             {text: "1m", yaml: "1m"},
-		"alerts.stalled":             {text: "3m"},
-		"alerts.overdue":             {text: "2m"},
-		"alerts.completing":          {text: "2m"},
-		"alerts.pending_commit":      {text: "2m"},
-		"alerts.group_blocked":       {text: "2m"},
-		"alerts.group_stopped":       {text: "2m"},
-		"alerts.group_lag":           {text: "billing-.* 1000 1m30s,batch - 1h,.* 5 -", yaml: `["billing-.* 1000 1m30s", "batch  - 60m", .* 5 -]`},
-		"alerts.group_lag_for":       {text: "2m"},
-		"alerts.commits":             {text: "2m"},
-		"alerts.group_seen":          {text: "48h"},
-		"alerts.exporter_down":       {text: "2m"},
-		"alerts.exporter_stale":      {text: "2m"},
-		"alerts.exporter_incomplete": {text: "2m"},
-		"alerts.keep_firing":         {text: "0s"},
-		"alerts.runbooks":            {text: "https://wiki.example/"},
-		"topics.include":             {text: "orders-.*"},
-		"topics.exclude":             {text: "orders-old"},
-		"groups.include":             {text: "g.*"},
-		"groups.exclude":             {text: "gone"},
-		"groups.still_after":         {text: "2m"},
-		"groups.read_uncommitted":    {text: "dirty-.*"},
-		"groups.readable_lag":        {text: "false"},
-		"groups.time_index":          {text: "false"},
-		"groups.pending_commits":     {text: "false"},
-		"web.listen_address":         {text: "127.0.0.1:0,[::1]:0", yaml: `["127.0.0.1:0", "[::1]:0"]`},
-		"web.config_file":            {text: "web.yml"},
-		"web.telemetry_path":         {text: "/m"},
-		"log.level":                  {text: "debug"},
-		"log.format":                 {text: "json"},
+		"cluster":                        {text: "blue"},
+		"granularity":                    {text: "topic"},
+		"kafka.brokers":                  {text: "a:1,b:2", yaml: "[a:1, b:2]"},
+		"kafka.client_id":                {text: "me"},
+		"kafka.request_timeout":          {text: "3s"},
+		"kafka.tls.enabled":              {text: "true"},
+		"kafka.tls.ca_file":              {text: "ca.pem"},
+		"kafka.tls.cert_file":            {text: "client.crt"},
+		"kafka.tls.key_file":             {text: "client.key"},
+		"kafka.tls.server_name":          {text: "kafka"},
+		"kafka.tls.insecure_skip_verify": {text: "true"},
+		"kafka.sasl.mechanism":           {text: "SCRAM-SHA-256"},
+		"kafka.sasl.username":            {text: "alice"},
+		"kafka.sasl.password":            {text: "file:password"},
+		"kafka.sasl.oauth.token_url":     {text: "https://sso.example/token"},
+		"kafka.sasl.oauth.client_id":     {text: "exporter"},
+		"kafka.sasl.oauth.client_secret": {text: "file:secret"},
+		"kafka.sasl.oauth.scopes":        {text: "kafka,read", yaml: "[kafka, read]"},
+		"kafka.sasl.oauth.extensions":    {text: "a=1,b=2", yaml: "[a=1, b=2]"},
+		"kafka.sasl.oauth.ca_file":       {text: "sso.pem"},
+		"sweep.interval":                 {text: "20s"},
+		"sweep.timeout":                  {text: "15s"},
+		"collectors.offsets":             {text: "false"},
+		"collectors.groups":              {text: "false"},
+		"collectors.transactions":        {text: "false"},
+		"collectors.replicas":            {text: "false"},
+		"collectors.audit":               {text: "false"},
+		"transactions.look_up_after":     {text: "30s"},
+		"audit.interval":                 {text: "1m", yaml: "1m"},
+		"alerts.stalled":                 {text: "3m"},
+		"alerts.overdue":                 {text: "2m"},
+		"alerts.completing":              {text: "2m"},
+		"alerts.pending_commit":          {text: "2m"},
+		"alerts.group_blocked":           {text: "2m"},
+		"alerts.group_stopped":           {text: "2m"},
+		"alerts.group_lag":               {text: "billing-.* 1000 1m30s,batch - 1h,.* 5 -", yaml: `["billing-.* 1000 1m30s", "batch  - 60m", .* 5 -]`},
+		"alerts.group_lag_for":           {text: "2m"},
+		"alerts.commits":                 {text: "2m"},
+		"alerts.group_seen":              {text: "48h"},
+		"alerts.exporter_down":           {text: "2m"},
+		"alerts.exporter_stale":          {text: "2m"},
+		"alerts.exporter_incomplete":     {text: "2m"},
+		"alerts.keep_firing":             {text: "0s"},
+		"alerts.runbooks":                {text: "https://wiki.example/"},
+		"topics.include":                 {text: "orders-.*"},
+		"topics.exclude":                 {text: "orders-old"},
+		"groups.include":                 {text: "g.*"},
+		"groups.exclude":                 {text: "gone"},
+		"groups.still_after":             {text: "2m"},
+		"groups.read_uncommitted":        {text: "dirty-.*"},
+		"groups.readable_lag":            {text: "false"},
+		"groups.time_index":              {text: "false"},
+		"groups.pending_commits":         {text: "false"},
+		"web.listen_address":             {text: "127.0.0.1:0,[::1]:0", yaml: `["127.0.0.1:0", "[::1]:0"]`},
+		"web.config_file":                {text: "web.yml"},
+		"web.telemetry_path":             {text: "/m"},
+		"log.level":                      {text: "debug"},
+		"log.format":                     {text: "json"},
 	}
 	if len(values) != len(settings) {
 		t.Errorf("%d settings are declared and %d tried", len(settings), len(values))
@@ -141,12 +156,16 @@ func TestEverySettingFromEverySource(t *testing.T) {
 			if inYAML == "" {
 				inYAML = value.text
 			}
-			line := s.name() + ": " + inYAML + "\n"
-			if s.section() != "" {
-				line = s.section() + ":\n  " + line
+			line := ""
+			for depth, part := range strings.Split(s.key, ".") {
+				line += "\n" + strings.Repeat("  ", depth) + part + ":"
 			}
+			line += " " + inYAML + "\n"
 			flag := "--" + s.flag + "=" + value.text
-			if s.kind == boolKind {
+			switch {
+			case s.kind == boolKind && value.text == "true":
+				flag = "--" + s.flag
+			case s.kind == boolKind:
 				flag = "--no-" + s.flag
 			}
 			for name, sources := range map[string]Sources{

@@ -39,8 +39,9 @@ func split(key string) (section, name string) {
 
 // sections lists every section in the order in which "config print" shows them; a
 // section within another follows it.
-var sections = []section{
+var sections = slices.Concat([]section{
 	{"kafka", "The cluster to watch."},
+}, securitySections, []section{
 	{"sweep", "The rhythm in which the cluster is read."},
 	{"collectors", "The parts of a sweep; each can be switched off."},
 	{"transactions", "The look-up of transactions that hold partitions."},
@@ -50,7 +51,7 @@ var sections = []section{
 	{"groups", "The groups to read, and what is asked about them. The expressions match whole names; which groups are read is decided before requests are made."},
 	{"web", "How the exporter is reached."},
 	{"log", "What is written to standard error."},
-}
+})
 
 // A kind is how a value is written.
 type kind struct {
@@ -124,7 +125,7 @@ func (s setting) shown(text string) string {
 
 // settings declares every setting, in the order in which "config print" and
 // the reference show them.
-var settings = []setting{
+var settings = slices.Concat([]setting{
 	text("cluster", "cluster", "Value of the label `cluster` on every metric. Without it there is no such label.",
 		func(c *Config) *string { return &c.Cluster }, oneLine),
 	choice("granularity", "granularity", "Finest level at which a consumer group has series of its own.",
@@ -137,7 +138,7 @@ var settings = []setting{
 		func(c *Config) *string { return &c.Kafka.ClientID }, notEmpty),
 	duration("kafka.request_timeout", "kafka.request-timeout", "How long a broker may take to answer one request. At most sweep.timeout; `0s` stands for a tenth of sweep.interval, but 250 ms at least and 2 s at most.",
 		func(c *Config) *time.Duration { return &c.Kafka.RequestTimeout }, 0, time.Hour),
-
+}, securitySettings, []setting{
 	duration("sweep.interval", "sweep.interval", "Time from the start of one sweep to the start of the next. Without a sweep that ends for three intervals, all metrics of the cluster expire.",
 		func(c *Config) *time.Duration { return &c.Sweep.Interval }, 100*time.Millisecond, time.Hour),
 	duration("sweep.timeout", "sweep.timeout", "How long a sweep may take; what it has not read by then has no samples. At most sweep.interval; `0s` stands for three quarters of it.",
@@ -223,7 +224,7 @@ var settings = []setting{
 		func(c *Config) *string { return &c.Log.Level }, "trace", "debug", "info", "warn", "error"),
 	choice("log.format", "log.format", "Form of a log line.",
 		func(c *Config) *string { return &c.Log.Format }, "text", "json"),
-}
+})
 
 // week is the longest threshold of an alert.
 const week = 7 * 24 * time.Hour
@@ -233,7 +234,7 @@ func defaults() Config {
 	all := regexp.MustCompile(everything)
 	return Config{
 		Granularity:  GranularityPartition,
-		Kafka:        Kafka{ClientID: "lso-exporter"},
+		Kafka:        Kafka{ClientID: "lso-exporter", SASL: SASL{Mechanism: noMechanism}},
 		Sweep:        Sweep{Interval: 10 * time.Second},
 		Collectors:   Collectors{Offsets: true, Groups: true, Transactions: true, Replicas: true, Audit: true},
 		Transactions: Transactions{LookUpAfter: 10 * time.Second},

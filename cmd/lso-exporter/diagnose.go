@@ -70,7 +70,7 @@ func (p *program) diagnose(c config.Config, flags *diagnoseFlags) error {
 		fmt.Fprintf(p.stderr, "lso-exporter: %v\n", err)
 		return outcome(diagnose.Unknown.ExitCode())
 	}
-	kafka, err := newKafka(c)
+	kafka, err := newKafka(c, func(message string) { fmt.Fprintf(p.stderr, "lso-exporter: %s\n", message) })
 	if err != nil {
 		return unknown(err)
 	}

@@ -31,7 +31,7 @@ type exporter struct {
 
 // newExporter returns an exporter that has not begun yet. It does not connect.
 func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
-	kafka, err := newKafka(c)
+	kafka, err := newKafka(c, func(message string) { logger.Warn().Msg(message) })
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +60,14 @@ func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
 	return e, nil
 }
 
-// newKafka returns a client of the configured cluster. It does not connect.
-func newKafka(c config.Config) (*collector.Kafka, error) {
-	kafka, err := collector.NewKafka(kgo.SeedBrokers(c.Kafka.Brokers...), kgo.ClientID(c.Kafka.ClientID))
+// newKafka returns a client of the configured cluster. It does not connect. What
+// an operator should know of how it does goes to warn.
+func newKafka(c config.Config, warn func(message string)) (*collector.Kafka, error) {
+	connector, err := newConnector(c, warn)
+	if err != nil {
+		return nil, err
+	}
+	kafka, err := collector.NewSecuredKafka(connector, kgo.SeedBrokers(c.Kafka.Brokers...), kgo.ClientID(c.Kafka.ClientID))
 	if err != nil {
 		return nil, fmt.Errorf("set up the Kafka client: %w", err)
 	}
