@@ -28,8 +28,29 @@ func (cfg Config) nodeProperties(id kafka.BrokerID) (property.Values, error) {
 		return nil, fmt.Errorf("broker %d: %w", id, err)
 	}
 	maps.Copy(values, own)
+	cfg.boundReplication(values)
 	values["node.id"] = strconv.Itoa(int(id))
 	return values, nil
+}
+
+// internalReplication are the properties that say how many replicas the
+// internal topics have, with a default of three.
+var internalReplication = []string{
+	"offsets.topic.replication.factor",
+	"transaction.state.log.replication.factor",
+	"share.coordinator.state.topic.replication.factor",
+}
+
+// boundReplication lowers what was not set to the number of brokers: in a Kafka
+// of fewer than three brokers, groups and transactions would never start.
+func (cfg Config) boundReplication(values property.Values) {
+	brokers := int64(max(cfg.Brokers, 1))
+	config := property.NewConfig(values)
+	for _, name := range internalReplication {
+		if _, set := values[name]; !set && config.Int(name) > brokers {
+			values[name] = strconv.FormatInt(brokers, 10)
+		}
+	}
 }
 
 // collect checks properties in the order of their names, so that of several

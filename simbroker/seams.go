@@ -264,6 +264,7 @@ func (b offsetsLog) Append(partition int32, batch group.Batch, done func(error))
 		Producer:      batch.Producer,
 		Transactional: batch.Producer.ID != kafka.NoProducerID,
 		Guard:         batch.Guard,
+		Sequenced:     true,
 		Timeout:       batch.Timeout,
 	}
 	now := b.host.Now().UnixMilli()

@@ -14,12 +14,15 @@ type Read struct {
 	MaxBytes int
 	// AtLeastOne returns the first batch even if it is larger than MaxBytes.
 	AtLeastOne bool
+	// Cut returns of the batch after the last one as much as MaxBytes allow, as
+	// Kafka does, whose clients pass over it.
+	Cut bool
 	// Aborted asks for the aborted transactions of what is read.
 	Aborted bool
 }
 
-// Read returns whole batches from the one that contains the offset, all below
-// the bound and of one segment (rules D2 and D3), with the aborted transactions
+// Read returns batches from the one that contains the offset, all below the
+// bound and of one segment (rules D2 and D3), with the aborted transactions
 // that a read_committed reader must know, nil unless asked for (rule D5).
 // OFFSET_OUT_OF_RANGE outside log start and log end.
 func (l *Log) Read(r Read) (Records, []AbortedTxn, error) {
@@ -42,6 +45,9 @@ func (l *Log) Read(r Read) (Records, []AbortedTxn, error) {
 	stop := min(end, start+limit)
 	n := first + sort.Search(len(s.batches)-first, func(i int) bool { return s.position(first+i+1) > stop })
 	records := Records{batches: s.batches[first:n:n], size: int(s.position(n) - start)}
+	if r.Cut && n < len(s.batches) {
+		records.cut(s.batches[n], int(min(end, start+limit)-s.position(n)))
+	}
 	if !r.Aborted {
 		return records, nil, nil
 	}

@@ -1,15 +1,24 @@
 package commitlog
 
-// Records is a run of whole batches as a read returns them.
+// Records is a run of batches as a read returns them.
 type Records struct {
 	batches []Batch
+	rest    []byte // the beginning of another batch
 	size    int
+}
+
+// cut adds the first n bytes of a batch.
+func (r *Records) cut(b Batch, n int) {
+	if n > 0 {
+		r.rest = b.Raw[:n:n]
+		r.size += n
+	}
 }
 
 // Size is the number of bytes.
 func (r Records) Size() int { return r.size }
 
-// Batches are the batches one by one. Nobody may change them.
+// Batches are the whole batches one by one. Nobody may change them.
 func (r Records) Batches() []Batch { return r.batches }
 
 // Bytes is the batches' bytes in a row, without a copy where they lie in a row
@@ -25,7 +34,7 @@ func (r Records) Bytes() []byte {
 	for _, b := range r.batches {
 		out = append(out, b.Raw...)
 	}
-	return out
+	return append(out, r.rest...)
 }
 
 // row is the batches as one slice if each begins where the one before it ends,
@@ -33,13 +42,23 @@ func (r Records) Bytes() []byte {
 func (r Records) row() []byte {
 	row := r.batches[0].Raw
 	for _, b := range r.batches[1:] {
-		n := len(row)
-		if cap(row) < n+len(b.Raw) || &row[:n+1][n] != &b.Raw[0] {
+		if row = joined(row, b.Raw); row == nil {
 			return nil
 		}
-		row = row[:n+len(b.Raw)]
+	}
+	if len(r.rest) > 0 {
+		row = joined(row, r.rest)
 	}
 	return row[:len(row):len(row)]
+}
+
+// joined is row with the bytes that follow it if they lie behind it, else nil.
+func joined(row, next []byte) []byte {
+	n := len(row)
+	if cap(row) < n+len(next) || &row[:n+1][n] != &next[0] {
+		return nil
+	}
+	return row[:n+len(next)]
 }
 
 // Sizes of the chunks that small batches are copied to.

@@ -141,7 +141,11 @@ func (a *Agent) DescribeConfigs(r ConfigResource, names []string) ([]property.En
 	if r.Name == "" {
 		return property.DescribeClusterDefault(a.image.clusterConfig, names), nil
 	}
-	if id, ok := r.broker(); !ok || id != a.id {
+	id, ok := r.broker()
+	if !ok {
+		return nil, refuse(kafka.ErrInvalidRequest, "Broker id must be an integer, but it is: %s", r.Name)
+	}
+	if id != a.id {
 		return nil, refuse(kafka.ErrInvalidRequest, "Unexpected broker id, expected %d or empty string, but received %s", a.id, r.Name)
 	}
 	return a.config.Describe(names), nil

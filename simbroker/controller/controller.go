@@ -38,6 +38,7 @@ func DefaultFeatures() map[string]int16 {
 		"transaction.version":  2,
 		"group.version":        1,
 		eligibleLeaderReplicas: 1,
+		"kraft.version":        1,
 		"share.version":        1,
 		"streams.version":      1,
 	}

@@ -19,7 +19,7 @@ func (c *Controller) CreateTopics(topics []NewTopic, validateOnly bool) []Create
 			results[i] = CreatedTopic{Name: t.Name, Err: refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")}
 			continue
 		}
-		results[i] = c.createTopic(t, validateOnly)
+		results[i] = c.createTopic(t, validateOnly, topics[:i])
 		results[i].Name = t.Name
 	}
 	c.commit()
@@ -30,8 +30,9 @@ func (c *Controller) CreateTopics(topics []NewTopic, validateOnly bool) []Create
 // controller.
 const maxNewPartitions = 10_000
 
-func (c *Controller) createTopic(t NewTopic, validateOnly bool) CreatedTopic {
-	if err := c.checkName(t.Name); err != nil {
+// createTopic creates a topic of a request, of which others came before it.
+func (c *Controller) createTopic(t NewTopic, validateOnly bool, before []NewTopic) CreatedTopic {
+	if err := c.checkName(t.Name, before); err != nil {
 		return CreatedTopic{Err: err}
 	}
 	config, err := changeConfigs(property.Topic, nil, t.Configs)
@@ -62,7 +63,9 @@ func (c *Controller) createTopic(t NewTopic, validateOnly bool) CreatedTopic {
 
 var legalName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 
-func (c *Controller) checkName(name string) error {
+// checkName refuses what cannot be the name of a topic. Names collide with those
+// of topics that were there before the request, but not of its own.
+func (c *Controller) checkName(name string, before []NewTopic) error {
 	switch {
 	case name == "":
 		return refuse(kafka.ErrInvalidTopicException, "Topic name is invalid: the empty string is not allowed")
@@ -80,7 +83,8 @@ func (c *Controller) checkName(name string) error {
 		return nil
 	}
 	for _, t := range c.image.Topics() {
-		if strings.ReplaceAll(t.Name, ".", "_") == strings.ReplaceAll(name, ".", "_") {
+		own := slices.ContainsFunc(before, func(o NewTopic) bool { return o.Name == t.Name })
+		if strings.ReplaceAll(t.Name, ".", "_") == strings.ReplaceAll(name, ".", "_") && !own {
 			return refuse(kafka.ErrInvalidTopicException, "Topic '%s' collides with existing topic: %s", name, t.Name)
 		}
 	}

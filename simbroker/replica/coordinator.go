@@ -22,6 +22,9 @@ func (b *Broker) Append(req AppendRequest, done func(error)) (kafka.Offset, erro
 	if req.Transactional {
 		as.Producer, as.Transactional = req.Producer, true
 	}
+	if req.Sequenced {
+		as.BaseSequence = 0
+	}
 	appended, err := p.log.AppendCoordinator(commitlog.Build(as, req.Records), commitlog.Append{
 		NowMs: b.nowMs(), LeaderEpoch: p.state.LeaderEpoch,
 		Guard: req.Guard, Verify: b.cfg.TransactionPartitionVerification,

@@ -130,11 +130,14 @@ func (f *fetch) readPartition(i, left int, atLeastOne bool, got *FetchedPartitio
 	if at.LastFetchedEpoch >= 0 {
 		if got.Diverging, got.Err = diverging(log, at); got.Err != nil || got.Diverging != nil {
 			f.tellRange(got, start, end)
+			if got.Err == nil {
+				got.HighWatermark, got.LastStableOffset, got.LogStartOffset = log.HighWatermark(), log.LastStableOffset(), start
+			}
 			return
 		}
 	}
 	read := commitlog.Read{
-		From: at.Offset, Bound: f.bound(log), MaxBytes: min(at.MaxBytes, left), AtLeastOne: atLeastOne,
+		From: at.Offset, Bound: f.bound(log), MaxBytes: min(at.MaxBytes, left), AtLeastOne: atLeastOne, Cut: f.req.Cut,
 		Aborted: !f.readsToEnd() && f.req.Isolation == ReadCommitted,
 	}
 	got.Records, got.Aborted, got.Err = log.Read(read)

@@ -124,7 +124,7 @@ type deleteWait struct {
 // partition by partition in order, when every live replica has followed.
 // Errors: those of a partition that this broker does not lead,
 // INVALID_TOPIC_EXCEPTION, POLICY_VIOLATION, OFFSET_OUT_OF_RANGE,
-// REQUEST_TIMED_OUT.
+// REQUEST_TIMED_OUT, with the low watermark of the beginning.
 func (b *Broker) DeleteRecords(partitions []DeleteRecordsPartition, timeout time.Duration, done func([]DeletedRecords)) {
 	results := make([]DeletedRecords, len(partitions))
 	waiting := 1 // this loop
@@ -181,10 +181,11 @@ func (p *partition) awaitLowWatermark(required kafka.Offset, timeout time.Durati
 		return
 	}
 	w := &deleteWait{required: required, done: done}
+	asked := p.lowWatermark()
 	w.timer = p.broker.deps.Clock.After(timeout, func() {
 		if i := slices.Index(p.deletes, w); i >= 0 {
 			p.deletes = slices.Delete(p.deletes, i, i+1)
-			done(kafka.NoOffset, kafka.ErrRequestTimedOut)
+			done(asked, kafka.ErrRequestTimedOut)
 		}
 	})
 	p.deletes = append(p.deletes, w)

@@ -125,10 +125,11 @@ func (p *partition) retain() {
 	}
 }
 
-// checkEpoch compares the leader epoch that a client knows with ours (rule E4).
+// checkEpoch compares the leader epoch that a client knows with ours (rule E4);
+// -1 is none.
 func (p *partition) checkEpoch(known kafka.LeaderEpoch) error {
 	switch {
-	case known < 0:
+	case known == -1:
 		return nil
 	case known < p.state.LeaderEpoch:
 		return kafka.ErrFencedLeaderEpoch

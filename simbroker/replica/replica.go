@@ -251,10 +251,12 @@ type FetchRequest struct {
 	Isolation IsolationLevel
 	// FromFollowers allows any replica to serve a consumer: Fetch v11+ (rule D1).
 	FromFollowers bool
-	MaxWait       time.Duration
-	MinBytes      int
-	MaxBytes      int
-	Partitions    []FetchPartition
+	// Cut fills up what is read with the beginning of the next batch.
+	Cut        bool
+	MaxWait    time.Duration
+	MinBytes   int
+	MaxBytes   int
+	Partitions []FetchPartition
 }
 
 // FetchPartition is the position in one partition.
@@ -371,6 +373,9 @@ type AppendRequest struct {
 	Producer      kafka.Producer
 	Transactional bool
 	Guard         producer.Guard
+	// Sequenced begins the batch with sequence 0, as Kafka's group coordinator
+	// does whether there is a producer or not.
+	Sequenced bool
 	// MinISR refuses the append with NOT_ENOUGH_REPLICAS while the ISR is
 	// smaller than min.insync.replicas, as acks=-1 does.
 	MinISR  bool

@@ -62,7 +62,8 @@ type FetchResult struct {
 }
 
 // Fetch serves ShareFetch. It waits up to MaxWait for something to acquire.
-// Errors: SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH, INVALID_REQUEST.
+// Errors: SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH, INVALID_REQUEST,
+// UNKNOWN_SERVER_ERROR while a topic of the session does not exist.
 func (b *Broker) Fetch(req FetchRequest, done func(FetchResult, error)) {
 	s, err := b.session(req.key(), req.Epoch)
 	switch {
@@ -83,12 +84,25 @@ func (b *Broker) Fetch(req FetchRequest, done func(FetchResult, error)) {
 		s.update(req.Add, req.Forget)
 	default:
 		s.update(req.Add, req.Forget)
+		if !b.knowsTopics(s) {
+			done(FetchResult{}, kafka.ErrUnknownServerError)
+			return
+		}
 		f.wanted = rotated(s.partitions, req.Epoch)
 		if f.deadline = b.clk.Now(); req.MinBytes > 0 {
 			f.deadline = f.deadline.Add(req.MaxWait)
 		}
 	}
 	f.try()
+}
+
+// knowsTopics says whether there are the topics that a session is about. A
+// Kafka stumbles over those that there are not.
+func (b *Broker) knowsTopics(s *session) bool {
+	return !slices.ContainsFunc(s.partitions, func(p TopicPartition) bool {
+		_, known := b.env.Topic(p.TopicID)
+		return !known
+	})
 }
 
 func acknowledges(acks []Ack) bool {

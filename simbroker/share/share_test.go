@@ -136,7 +136,7 @@ func TestSessions(t *testing.T) {
 	w.advance(time.Second)
 	w.fetch("m", forget).is("nothing")
 	w.sessions["m"] = 0
-	w.fetch("m", func(r *FetchRequest) { r.Add = []TopicPartition{{kafka.TopicID{9}, 0}} }).is("UNKNOWN_TOPIC_ID")
+	w.fetch("m", func(r *FetchRequest) { r.Add = []TopicPartition{{kafka.TopicID{9}, 0}} }).is("UNKNOWN_SERVER_ERROR")
 	if nextEpoch(1<<31-1) != 1 {
 		t.Error("epochs do not begin again at 1")
 	}

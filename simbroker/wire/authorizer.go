@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"net"
+
 	"strings"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/acl"
@@ -88,5 +90,11 @@ func (c *call) checkPartition(op acl.Operation, tp kafka.TopicPartition) error {
 }
 
 // endpoint is where the client reaches a broker: by the listener that it came
-// by itself.
-func (c *call) endpoint(b *controller.Broker) controller.Endpoint { return b.At(c.conn.Listener) }
+// by and, where that listens on all addresses, by the address that it came by.
+func (c *call) endpoint(b *controller.Broker) controller.Endpoint {
+	at := b.At(c.conn.Listener)
+	if ip := net.ParseIP(at.Host); ip != nil && ip.IsUnspecified() && c.conn.ServerHost != "" {
+		at.Host = c.conn.ServerHost
+	}
+	return at
+}

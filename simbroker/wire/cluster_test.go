@@ -707,7 +707,7 @@ func TestDescribeClusterAndLogDirs(t *testing.T) {
 	dirs := kmsg.NewPtrDescribeLogDirsRequest()
 	dirs.Version = 4
 	dir := ask[*kmsg.DescribeLogDirsResponse](c, 1, dirs).Dirs[0]
-	if len(dir.Topics) != 1 || dir.Topics[0].Topic != "orders" || dir.Topics[0].Partitions[0].Size == 0 || dir.TotalBytes != -1 {
+	if len(dir.Topics) != 1 || dir.Topics[0].Topic != "orders" || dir.Topics[0].Partitions[0].Size == 0 || dir.TotalBytes != 1<<40 || dir.UsableBytes != dir.TotalBytes-dir.Topics[0].Partitions[0].Size {
 		t.Errorf("log directory: %+v", dir)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -18,6 +19,9 @@ const (
 	flushSize = 64 << 10
 	// keptBuffer is the largest write buffer that is kept for the next answers.
 	keptBuffer = 4 << 20
+	// maxUnsent is how many bytes of answers may wait for a client to read them
+	// before no further request of it is handled: one answer may go beyond.
+	maxUnsent = 1 << 20
 )
 
 // connection is one client's connection. Three parties work on it: a goroutine
@@ -30,6 +34,7 @@ type connection struct {
 	socket   net.Conn
 	slots    chan struct{} // one for each request that is read and unanswered
 	answers  chan answer   // has room for all of them: events never block
+	unsent   atomic.Int64  // about how many bytes there are in answers
 	closed   chan struct{}
 	once     sync.Once
 
@@ -47,6 +52,7 @@ type answer struct {
 	correlationID int32
 	response      kmsg.Response
 	bare          []byte // with its length in front
+	size          int64  // about how many bytes the response takes
 	last          bool
 }
 
@@ -62,6 +68,9 @@ func newConnection(s *Server, listener Listener, socket net.Conn) *connection {
 	}
 	if addr, ok := socket.RemoteAddr().(*net.TCPAddr); ok {
 		c.info.ClientHost = "/" + addr.IP.String()
+	}
+	if addr, ok := socket.LocalAddr().(*net.TCPAddr); ok {
+		c.info.ServerHost = addr.IP.String()
 	}
 	return c
 }
@@ -142,7 +151,7 @@ func (c *connection) next() {
 		return
 	}
 	c.starting = true
-	for !c.busy && len(c.waiting) > 0 && !c.isClosed() {
+	for !c.busy && len(c.waiting) > 0 && c.unsent.Load() < maxUnsent && !c.isClosed() {
 		req := c.waiting[0]
 		c.waiting = c.waiting[1:]
 		c.handle(req)
@@ -182,7 +191,12 @@ func (c *connection) reply(req request, resp kmsg.Response) {
 		panic("wire: " + kmsg.NameForKey(req.body.Key()) + " was answered twice")
 	}
 	c.busy = false
-	c.answers <- answer{correlationID: req.correlationID, response: resp}
+	a := answer{correlationID: req.correlationID, response: resp}
+	if resp != nil {
+		a.size = int64(roomFor(resp))
+		c.unsent.Add(a.size)
+	}
+	c.answers <- a
 	c.next()
 }
 
@@ -211,8 +225,12 @@ func (c *connection) write() {
 		select {
 		case a := <-c.answers:
 			var last bool
-			if buffer, last = c.collect(buffer[:0], a); !c.send(buffer) || last {
+			var size int64
+			if buffer, size, last = c.collect(buffer[:0], a); !c.send(buffer) || last {
 				return
+			}
+			if left := c.unsent.Add(-size); left < maxUnsent && left+size >= maxUnsent {
+				c.post(c.next)
 			}
 			if cap(buffer) > keptBuffer {
 				buffer = nil
@@ -223,25 +241,27 @@ func (c *connection) write() {
 	}
 }
 
-// collect encodes an answer and those that are ready behind it.
-func (c *connection) collect(buffer []byte, a answer) (encoded []byte, last bool) {
+// collect encodes an answer and those that are ready behind it, of such a size
+// as was counted.
+func (c *connection) collect(buffer []byte, a answer) (encoded []byte, size int64, last bool) {
 	for {
 		if a.last {
-			return buffer, true
+			return buffer, size, true
 		}
+		size += a.size
 		buffer = append(buffer, a.bare...)
 		if a.response != nil {
-			buffer = slices.Grow(buffer, roomFor(a.response))
+			buffer = slices.Grow(buffer, int(a.size))
 			buffer = appendResponse(buffer, a.correlationID, a.response)
 		}
 		<-c.slots
 		if len(buffer) >= flushSize {
-			return buffer, false
+			return buffer, size, false
 		}
 		select {
 		case a = <-c.answers:
 		default:
-			return buffer, false
+			return buffer, size, false
 		}
 	}
 }
@@ -250,10 +270,17 @@ func (c *connection) collect(buffer []byte, a answer) (encoded []byte, last bool
 // large.
 func roomFor(resp kmsg.Response) int {
 	size := 512
-	if fetched, ok := resp.(*kmsg.FetchResponse); ok {
-		for i := range fetched.Topics {
-			for j := range fetched.Topics[i].Partitions {
-				size += 128 + len(fetched.Topics[i].Partitions[j].RecordBatches)
+	switch resp := resp.(type) {
+	case *kmsg.FetchResponse:
+		for i := range resp.Topics {
+			for j := range resp.Topics[i].Partitions {
+				size += 128 + len(resp.Topics[i].Partitions[j].RecordBatches)
+			}
+		}
+	case *kmsg.ShareFetchResponse:
+		for i := range resp.Topics {
+			for j := range resp.Topics[i].Partitions {
+				size += 128 + len(resp.Topics[i].Partitions[j].Records)
 			}
 		}
 	}

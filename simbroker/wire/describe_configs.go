@@ -68,7 +68,7 @@ func (c *call) describeConfigs(req *kmsg.DescribeConfigsRequest) {
 func (c *call) configsOf(r kmsg.DescribeConfigsRequestResource) ([]property.Entry, error) {
 	kind, ok := resourceTypes[r.ResourceType]
 	if !ok {
-		return nil, invalidRequest("Unsupported resource type: " + r.ResourceType.String())
+		return nil, invalidRequest("This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible broker. See the broker logs for more details.")
 	}
 	if err := c.checkConfigs(acl.DescribeConfigs, kind, r.ResourceName); err != nil {
 		return nil, err

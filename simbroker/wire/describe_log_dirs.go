@@ -14,23 +14,41 @@ import (
 // all. The offset lag is 0 but while the replica's end is below its high
 // watermark.
 //
-// v3: an error for the request as a whole. v4: the size of the volume, which is
-// -1 here for "unknown". v5: cordoned directories, of which there are none.
+// v3: an error for the request as a whole. v4: the size of the volume and what
+// is free of it. v5: cordoned directories, of which there are none.
 func (c *call) describeLogDirs(req *kmsg.DescribeLogDirsRequest) {
 	if !c.mayCluster(acl.Describe) {
 		c.refuse(kafka.ErrClusterAuthorizationFailed)
 		return
 	}
 	resp := kmsg.NewPtrDescribeLogDirsResponse()
+	usable := c.usableBytes()
 	for i, name := range c.logDirs() {
 		dir := kmsg.NewDescribeLogDirsResponseDir()
 		dir.Dir = name
+		if req.Version >= 4 {
+			dir.TotalBytes, dir.UsableBytes = volumeBytes, usable
+		}
 		if i == 0 {
 			dir.Topics = c.logDirTopics(req)
 		}
 		resp.Dirs = append(resp.Dirs, dir)
 	}
 	c.send(resp)
+}
+
+// volumeBytes is the size of the volume on which a broker pretends to keep its
+// logs.
+const volumeBytes = 1 << 40
+
+func (c *call) usableBytes() int64 {
+	usable := int64(volumeBytes)
+	for _, tp := range c.broker().Replicas.Partitions() {
+		if status, ok := c.broker().Replicas.Status(tp); ok {
+			usable -= status.SizeBytes
+		}
+	}
+	return max(usable, 0)
 }
 
 // logDirs are the names of the log directories.

@@ -23,11 +23,16 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 		c.refuse(errFetchSessionIDNotFound)
 		return
 	}
+	if !knownIsolation(req.IsolationLevel) {
+		c.refuse(kafka.ErrUnknownServerError)
+		return
+	}
 	answer := &fetchAnswer{version: req.Version, resp: kmsg.NewPtrFetchResponse()}
 	room := replica.FetchRequest{
 		ReplicaID:     fetchingReplica(req),
 		Isolation:     replica.IsolationLevel(req.IsolationLevel),
 		FromFollowers: req.Version >= 11,
+		Cut:           true,
 		MaxWait:       milliseconds(req.MaxWaitMillis),
 		MinBytes:      int(min(req.MinBytes, req.MaxBytes)),
 		MaxBytes:      int(req.MaxBytes),
@@ -50,6 +55,11 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 		answer.resp.Brokers = c.endpoints(answer.leaders)
 		c.send(answer.resp)
 	})
+}
+
+// knownIsolation says whether there is such an isolation level.
+func knownIsolation(level int8) bool {
+	return level == int8(replica.ReadUncommitted) || level == int8(replica.ReadCommitted)
 }
 
 // fetchingReplica is the id of the broker that fetches, negative for consumers.
@@ -106,8 +116,8 @@ func fetchPosition(tp kafka.TopicPartition, id kafka.TopicID, p *kmsg.FetchReque
 		TopicID:            id,
 		Offset:             kafka.Offset(p.FetchOffset),
 		MaxBytes:           int(p.PartitionMaxBytes),
-		CurrentLeaderEpoch: kafka.LeaderEpoch(p.CurrentLeaderEpoch),
-		LastFetchedEpoch:   kafka.LeaderEpoch(p.LastFetchedEpoch),
+		CurrentLeaderEpoch: kafka.LeaderEpoch(max(p.CurrentLeaderEpoch, -1)),
+		LastFetchedEpoch:   kafka.LeaderEpoch(max(p.LastFetchedEpoch, -1)),
 		LogStartOffset:     kafka.Offset(p.LogStartOffset),
 	}
 }

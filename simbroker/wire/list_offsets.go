@@ -66,6 +66,9 @@ func (c *call) listOffset(req *kmsg.ListOffsetsRequest, tp kafka.TopicPartition,
 	if since, ok := timestampSince[p.Timestamp]; p.Timestamp < 0 && (!ok || req.Version < since) {
 		return nothing, kafka.ErrUnsupportedVersion
 	}
+	if !knownIsolation(req.IsolationLevel) {
+		return nothing, kafka.ErrUnknownServerError
+	}
 	listed, err := c.broker().Replicas.ListOffsets(replica.ListOffsetsRequest{
 		ReplicaID:          kafka.BrokerID(req.ReplicaID),
 		Isolation:          replica.IsolationLevel(req.IsolationLevel),

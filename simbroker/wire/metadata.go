@@ -31,6 +31,10 @@ func (c *call) metadata(req *kmsg.MetadataRequest) {
 		c.refuse(kafka.ErrInvalidRequest)
 		return
 	}
+	if slices.ContainsFunc(req.Topics, func(t kmsg.MetadataRequestTopic) bool { return t.Topic == nil && t.TopicID == [16]byte{} }) {
+		c.refuse(kafka.ErrUnknownServerError)
+		return
+	}
 	resp := kmsg.NewPtrMetadataResponse()
 	clusterID := c.image().ClusterID()
 	resp.ClusterID = &clusterID
@@ -240,11 +244,13 @@ func isNoTopicCharacter(r rune) bool {
 
 func refuseMetadata(req *kmsg.MetadataRequest, code int16) kmsg.Response {
 	resp := kmsg.NewPtrMetadataResponse()
+	resp.ErrorCode = code // v13
+	resp.ControllerID = int32(kafka.NoBroker)
 	for _, t := range req.Topics {
 		topic := kmsg.NewMetadataResponseTopic()
 		topic.Topic, topic.TopicID, topic.ErrorCode = t.Topic, t.TopicID, code
-		if topic.Topic == nil && req.Version < 12 {
-			topic.Topic = new(string) // cannot be null
+		if topic.Topic == nil {
+			topic.Topic = new(string) // never null
 		}
 		resp.Topics = append(resp.Topics, topic)
 	}

@@ -52,6 +52,12 @@ func exchange(t *testing.T, address string, req kmsg.Request) []byte {
 	if _, err := socket.Write(kmsg.NewRequestFormatter().AppendRequest(nil, req, 7)); err != nil {
 		t.Fatal(err)
 	}
+	return readFrame(t, socket)
+}
+
+// readFrame reads the content of a frame.
+func readFrame(t *testing.T, socket net.Conn) []byte {
+	t.Helper()
 	var size [4]byte
 	if _, err := io.ReadFull(socket, size[:]); err != nil {
 		t.Fatal(err)

@@ -73,6 +73,9 @@ type ConnInfo struct {
 	// ClientHost is the client's address as Kafka shows it in DescribeGroups:
 	// with a leading slash, without the port.
 	ClientHost string
+	// ServerHost is the address at which the client has reached the broker; a
+	// client of a broker that listens on all addresses is told this one.
+	ServerHost string
 	// Principal names the user in Kafka's form, User:alice.
 	Principal string
 	// Listener is the name of the listener that the client came by, which

@@ -52,6 +52,8 @@ func (c *call) writeMarker(m *kmsg.WriteTxnMarkersRequestMarker, done func(marke
 		switch _, hosted := c.broker().Replicas.Status(tp); {
 		case !hosted:
 			results[tp] = kafka.ErrUnknownTopicOrPartition
+		case m.ProducerID < 0 || m.ProducerEpoch < 0: // Kafka cannot build such a marker
+			results[tp] = kafka.ErrUnknownServerError
 		case tp.Topic == kafka.ConsumerOffsetsTopic:
 			offsets = append(offsets, tp)
 		default:
