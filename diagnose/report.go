@@ -36,6 +36,12 @@ type Options struct {
 	// uncommitted: no transaction blocks them. Nil is none.
 	ReadUncommitted func(group string) bool
 
+	// Unending is for a watch that goes on for as long as the process. Its views
+	// are those of a tracker that says by itself, with the same times as below,
+	// what stands still: the watch remembers only since when that is so, and tells
+	// nothing of how fast groups read.
+	Unending bool
+
 	// HeldAfter is from which age on an open transaction, or an end marker on
 	// its way, holds something back: younger ones are everyday life.
 	HeldAfter time.Duration
@@ -151,7 +157,7 @@ type groupOn struct{ group, topic string }
 // reporter returns one that has not begun.
 func (w *Watch) reporter() *reporter {
 	r := &reporter{Options: w.options, Watch: w, view: w.last, audited: cmp.Or(w.audit, w.last.Audit), topics: make(map[string]*lag.TopicView), named: make(map[groupOn]bool), report: &Report{
-		Format: Format, At: w.last.Ended, Sweeps: w.sweeps, WatchedSeconds: w.watched().Seconds(),
+		Format: Format, At: w.last.Ended, Sweeps: w.sweeps, WatchedSeconds: w.last.Ended.Sub(w.begun).Seconds(),
 		Transactions: []Transaction{}, Groups: []Group{}, Missing: []Missing{}, Untold: []Untold{},
 	}}
 	for i := range r.view.Topics {

@@ -15,12 +15,14 @@ import (
 //
 // The tracker that makes the views should tell at the second sweep what it is
 // asked for (look-ups and records for whatever has not moved since the first):
-// how long things must have stood still is for the watch to say.
+// how long things must have stood still is for the watch to say. With
+// [Options.Unending] that is for the tracker to say.
 type Watch struct {
-	options     Options
-	first, last *lag.View
-	sweeps      int
-	audit       *lag.Audit
+	options Options
+	begun   time.Time // when the first sweep ended
+	last    *lag.View
+	sweeps  int
+	audit   *lag.Audit
 
 	// completing is since when a partition waits for an end marker.
 	completing map[place]time.Time
@@ -60,8 +62,8 @@ func (w *Watch) Audited(a *lag.Audit) { w.audit = a }
 
 // See takes the view of the next sweep.
 func (w *Watch) See(view *lag.View) {
-	if w.first == nil {
-		w.first = view
+	if w.sweeps == 0 {
+		w.begun = view.Ended
 	}
 	w.last = view
 	w.sweeps++
@@ -82,11 +84,18 @@ func (w *Watch) See(view *lag.View) {
 			w.unreadable[topic] = true
 		}
 	}
+	before, see := w.commits, w.seeCommit
+	if w.options.Unending {
+		w.commits = make(map[commitKey]*commitMemory)
+		see = func(group string, topic *lag.GroupTopicView, row *lag.GroupPartitionView, view *lag.View) {
+			w.seeStopped(before, group, topic.Topic, row, view)
+		}
+	}
 	for i := range view.Groups {
 		g := &view.Groups[i]
 		for j := range g.Topics {
 			for k := range g.Topics[j].Partitions {
-				w.seeCommit(g.Name, &g.Topics[j], &g.Topics[j].Partitions[k], view)
+				see(g.Name, &g.Topics[j], &g.Topics[j].Partitions[k], view)
 			}
 		}
 	}
@@ -113,6 +122,21 @@ func (w *Watch) seeCommit(group string, topic *lag.GroupTopicView, row *lag.Grou
 	m.last = committed
 }
 
+// seeStopped takes in one commit, if its group has stopped there: of those alone
+// an unending watch remembers for how long.
+func (w *Watch) seeStopped(before map[commitKey]*commitMemory, group, topic string, row *lag.GroupPartitionView, view *lag.View) {
+	committed, known := row.Committed.Get()
+	if row.State != lag.StateStopped || !known {
+		return
+	}
+	key := commitKey{group, place{topic, row.Partition}}
+	m := before[key]
+	if m == nil || m.last != committed {
+		m = &commitMemory{first: committed, last: committed, firstAt: view.Ended, unreadSince: view.Ended.Add(-w.options.StillAfter)}
+	}
+	w.commits[key] = m
+}
+
 // nothingToRead says whether there is nothing readable under read_committed for
 // certain.
 func nothingToRead(row *lag.GroupPartitionView) bool {
@@ -136,8 +160,15 @@ func (w *Watch) readAll(group string, topic *lag.GroupTopicView, row *lag.GroupP
 	return known && hwm == 0
 }
 
-// watched is the time from the first sweep to the last.
-func (w *Watch) watched() time.Duration { return w.last.Ended.Sub(w.first.Ended) }
+// watched is the time from the first sweep to the last; of an unending watch, as
+// much of it as the tracker needs to say what stands still.
+func (w *Watch) watched() time.Duration {
+	watched := w.last.Ended.Sub(w.begun)
+	if w.options.Unending {
+		watched = min(watched, max(w.options.StillAfter, w.options.HeldAfter))
+	}
+	return watched
+}
 
 // completingFor is for how long a partition has been seen to wait for an end
 // marker.
@@ -166,7 +197,7 @@ func (w *Watch) unmoved(group, topic string, row *lag.GroupPartitionView) (unmov
 // pace is how many offsets a second a group's commit has moved.
 func (w *Watch) pace(group, topic string, row *lag.GroupPartitionView) float64 {
 	m := w.commits[commitKey{group, place{topic, row.Partition}}]
-	if m == nil || !w.last.Ended.After(m.firstAt) {
+	if m == nil || w.options.Unending || !w.last.Ended.After(m.firstAt) {
 		return 0
 	}
 	return float64(m.last-m.first) / w.last.Ended.Sub(m.firstAt).Seconds()

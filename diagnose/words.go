@@ -8,6 +8,20 @@ import (
 	"time"
 )
 
+// Span writes a duration as reports do: 12 m, 2 h 4 m, 3 d.
+func Span(d time.Duration) string { return span(d) }
+
+// Number writes n as reports do: 1,200.
+func Number(n int64) string { return number(n) }
+
+// Count writes n with the noun that it counts as reports do: 1 partition, 1,200
+// partitions.
+func Count(n int, noun string) string { return count(n, noun) }
+
+// Name writes a name of Kafka's as reports do: in quotes where it holds
+// characters that would break a sentence.
+func Name(s string) string { return name(s) }
+
 // span writes a duration in at most two units, as people say it: 12 m, 2 h 4 m,
 // 3 d.
 func span(d time.Duration) string {
