@@ -26,7 +26,7 @@ lint: ## Check formatting, go vet and staticcheck.
 	go run $(STATICCHECK) ./...
 
 generate: ## Make golden files and the generated parts of docs/ anew.
-	go test ./config ./metrics ./alerting ./dashboards/generate -update
+	go test ./config ./metrics ./alerting ./dashboards/generate ./web -update
 
 kafka: ## Run the tests that need a real Kafka.
 	LSO_KAFKA=$(KAFKA) go test -p 1 -timeout 40m ./test/...

@@ -2,14 +2,16 @@
 // exporter is healthy and ready, and listening with or without TLS and basic
 // authentication.
 //
-//	/           a landing page with links to the others
-//	/metrics    the metrics (the path can be configured)
-//	/healthz    200 while the process serves, whatever the cluster does
-//	/readyz     200 while the last view is fresh, else 503 with the reason
+//	/             the status page, for people
+//	/metrics      the metrics (the path can be configured)
+//	/healthz      200 while the process serves, whatever the cluster does
+//	/readyz       200 while the last view is fresh, else 503 with the reason
+//	/api/report   what the status page says, as JSON
+//	/config       the configuration in effect, without secrets
 //
 // No request to any page makes a request to Kafka, and none waits for a sweep.
-// What the pages show is made elsewhere: the package renders nothing of a view
-// but whether there is one.
+// What the pages say is made elsewhere: the metrics by package metrics, what is
+// held back by package diagnose.
 package web
 
 import (
@@ -18,8 +20,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	toolkit "github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/lso-exporter/lso-exporter/lag"
 )
@@ -31,8 +31,8 @@ type Options struct {
 	TelemetryPath string
 	// View returns the last view, nil before the first.
 	View func() *lag.View
-	// Version is shown on the landing page.
-	Version string
+	// Status serves what NewStatus says.
+	Status http.Handler
 	// Now is the clock by which views expire; nil stands for time.Now.
 	Now func() time.Time
 }
@@ -52,21 +52,11 @@ func NewHandler(o Options) http.Handler {
 		}
 		plain(w, http.StatusOK, "ready")
 	})
-	landing, err := toolkit.NewLandingPage(toolkit.LandingConfig{
-		Name:        "LSO Exporter",
-		Description: "Prometheus exporter for Kafka's last stable offsets, high watermarks, and the lag of consumer groups against both",
-		Version:     o.Version,
-		Profiling:   "false",
-		Links: []toolkit.LandingLinks{
-			{Address: o.TelemetryPath, Text: "Metrics"},
-			{Address: "/healthz", Text: "Health", Description: "the process serves"},
-			{Address: "/readyz", Text: "Readiness", Description: "the last view of the cluster is fresh"},
-		},
-	})
-	if err != nil {
-		panic("web: landing page: " + err.Error()) // its template is compiled in
+	for _, path := range statusPaths {
+		if path != o.TelemetryPath {
+			mux.Handle("GET "+path, o.Status)
+		}
 	}
-	mux.Handle("GET /{$}", landing)
 	return mux
 }
 

@@ -18,7 +18,7 @@ func handler(view *lag.View) http.Handler {
 		Metrics:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "the metrics\n") }),
 		TelemetryPath: "/m",
 		View:          func() *lag.View { return view },
-		Version:       "v1.2.3",
+		Status:        NewStatus(statusOf(view)),
 		Now:           func() time.Time { return now },
 	})
 }
@@ -71,7 +71,10 @@ func TestPages(t *testing.T) {
 		{http.MethodGet, "/m", 200, "the metrics"},
 		{http.MethodHead, "/m", 200, ""},
 		{http.MethodGet, "/", 200, `<a href="/m">Metrics</a>`},
-		{http.MethodGet, "/", 200, "v1.2.3"},
+		{http.MethodHead, "/", 200, ""},
+		{http.MethodGet, "/config", 200, "cluster: \"blue\"\n"},
+		{http.MethodGet, "/api/report", 503, "no sweep has ended yet"},
+		{http.MethodPost, "/", 405, ""},
 		{http.MethodGet, "/metrics", 404, ""},
 		{http.MethodGet, "/nothing", 404, ""},
 		{http.MethodPost, "/m", 405, ""},

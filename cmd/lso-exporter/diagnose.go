@@ -75,11 +75,9 @@ func (p *program) diagnose(c config.Config, flags *diagnoseFlags) error {
 		return unknown(err)
 	}
 	defer kafka.Close()
-	watch := diagnose.NewWatch(diagnose.Options{
-		Groups: flags.groups, Topics: flags.topics, TransactionalIDs: flags.ids,
-		Bootstrap: strings.Join(c.Kafka.Brokers, ","), Principal: anonymous,
-		HeldAfter: c.Transactions.LookUpAfter, StillAfter: c.GroupStates.StillAfter, ReadUncommitted: collectorOptions(c).ReadUncommitted,
-	})
+	about := diagnoseOptions(c)
+	about.Groups, about.Topics, about.TransactionalIDs = flags.groups, flags.topics, flags.ids
+	watch := diagnose.NewWatch(about)
 	progress := newProgress(p.stderr)
 	seen := p.watch(watch, kafka, c, flags, progress)
 	progress.end()
@@ -96,6 +94,14 @@ func (p *program) diagnose(c config.Config, flags *diagnoseFlags) error {
 		return unknown(fmt.Errorf("write the report: %w", err))
 	}
 	return outcome(report.Status.ExitCode())
+}
+
+// diagnoseOptions are what the configuration says of reports.
+func diagnoseOptions(c config.Config) diagnose.Options {
+	return diagnose.Options{
+		Bootstrap: strings.Join(c.Kafka.Brokers, ","), Principal: anonymous,
+		HeldAfter: c.Transactions.LookUpAfter, StillAfter: c.GroupStates.StillAfter, ReadUncommitted: collectorOptions(c).ReadUncommitted,
+	}
 }
 
 // noColour is what an environment says that wants no colours

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -27,6 +27,10 @@ type exporter struct {
 	// runner has the views. Who wants each of them subscribes before run.
 	runner     *collector.Runner
 	exposition *metrics.Exposition
+	reports    *reports
+	activity   *web.Activity
+	// printed writes the configuration, without secrets; nil for no page of it.
+	printed func(io.Writer) error
 }
 
 // newExporter returns an exporter that has not begun yet. It does not connect.
@@ -50,12 +54,15 @@ func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
 		Fingerprint: c.Fingerprint(),
 		Process:     process,
 	})
-	options.Observer = observer{exposition.Self}
+	activity := web.NewActivity()
+	options.Observer = observer{exposition.Self, activity}
 	e := &exporter{
 		config: c, logger: logger, kafka: kafka,
 		runner: collector.NewRunner(kafka, options), exposition: exposition,
+		reports: newReports(c), activity: activity,
 	}
 	e.runner.Subscribe(exposition.Publish)
+	e.runner.Subscribe(e.reports.see)
 	e.runner.Subscribe((&sweepLog{logger: logger}).observe)
 	return e, nil
 }
@@ -133,21 +140,11 @@ func (e *exporter) run(ctx context.Context, listeners []net.Listener) error {
 		Metrics:       e.exposition,
 		TelemetryPath: e.config.Web.TelemetryPath,
 		View:          e.runner.View,
-		Version:       buildOf().Version,
+		Status: web.NewStatus(web.Status{
+			Cluster: e.config.Cluster, Brokers: e.config.Kafka.Brokers, Version: versionText(buildOf()),
+			View: e.runner.View, Report: e.reports.report, Activity: e.activity,
+			TelemetryPath: e.config.Web.TelemetryPath, Configuration: e.printed,
+		}),
 	})
 	return web.Serve(ctx, listeners, handler, e.config.Web.ConfigFile, slog.New(zerolog.NewSlogHandler(e.logger)))
-}
-
-// observer hands what the collector tells to the exporter's own metrics, which
-// do not know the collector's types.
-type observer struct{ *metrics.Self }
-
-// Collector implements collector.Observer.
-func (o observer) Collector(name collector.Collector, success bool, took time.Duration) {
-	o.Self.Collector(string(name), success, took)
-}
-
-// Sweep implements collector.Observer.
-func (o observer) Sweep(result collector.Result, took time.Duration) {
-	o.Self.Sweep(string(result), took)
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/lso-exporter/lso-exporter/config"
@@ -13,11 +15,15 @@ func serveCommand(app *kingpin.Application, p *program) {
 	command := app.Command("serve", "Watch a cluster and serve its metrics (the default command).").Default()
 	flags := config.AddFlags(command)
 	command.Action(func(*kingpin.ParseContext) error {
-		c, err := p.configuration(flags)
+		loaded, err := config.Load(config.Sources{File: flags.File, Environment: p.environment, Flags: flags})
 		if err != nil {
 			return err
 		}
-		return failed(p.serve(c))
+		c, err := loaded.Validated()
+		if err != nil {
+			return err
+		}
+		return failed(p.serve(c, loaded.Print))
 	})
 }
 
@@ -35,8 +41,9 @@ func (p *program) configuration(flags *config.Flags) (config.Config, error) {
 	return loaded.Validated()
 }
 
-// serve runs an exporter until the process is told to stop.
-func (p *program) serve(c config.Config) error {
+// serve runs an exporter until the process is told to stop. printed writes its
+// configuration.
+func (p *program) serve(c config.Config, printed func(io.Writer) error) error {
 	logger := newLogger(p.stderr, c.Log)
 	listeners, err := web.Listen(c.Web.ListenAddresses)
 	if err != nil {
@@ -46,6 +53,7 @@ func (p *program) serve(c config.Config) error {
 	if err != nil {
 		return err
 	}
+	e.printed = printed
 	build := buildOf()
 	logger.Info().Str("version", build.Version).Str("revision", build.Revision).
 		Strs("brokers", c.Kafka.Brokers).Stringer("sweep_interval", c.Sweep.Interval).Msg("starting")

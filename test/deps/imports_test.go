@@ -41,8 +41,8 @@ var boundaries = []boundary{
 		why: "a renderer of views knows nothing of how they were read",
 	},
 	{
-		rooms: []string{"web"}, own: []string{"lag"}, others: []string{"github.com/prometheus/exporter-toolkit"},
-		why: "a renderer of views knows nothing of how they were read; pages of other renderers are handed to it",
+		rooms: []string{"web"}, own: []string{"lag", "diagnose"}, others: []string{"github.com/prometheus/exporter-toolkit"},
+		why: "a renderer of views knows nothing of how they were read; the status page shows a report, and pages of other renderers are handed to it",
 	},
 	{
 		rooms: []string{"diagnose"}, own: []string{"lag"}, testsToo: true,
