@@ -8,8 +8,6 @@ import (
 	"net"
 	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/rs/zerolog"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -44,15 +42,13 @@ func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
 	for _, each := range options.Disabled {
 		without = append(without, string(each))
 	}
-	process := prometheus.NewRegistry()
-	process.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	exposition := metrics.NewExposition(metrics.Options{
 		Cluster:     c.Cluster,
 		Granularity: metrics.Granularity(c.Granularity),
 		Without:     without,
 		Build:       buildOf(),
 		Fingerprint: c.Fingerprint(),
-		Process:     process,
+		Process:     metrics.Process(),
 	})
 	activity := web.NewActivity()
 	options.Observer = observer{exposition.Self, activity}
