@@ -88,6 +88,7 @@ type section struct {
 
 var sections = []section{
 	{"partitions", "Partitions and the transactions that hold them", partitionAlerts},
+	{"coordinators", "Transaction coordinators", coordinatorAlerts},
 	{"groups", "Consumer groups", groupAlerts},
 	{"exporter", "The exporter itself", exporterAlerts},
 }

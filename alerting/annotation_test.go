@@ -81,6 +81,10 @@ var told = []story{
 		exporters: []*exporter{watched(clusterOf(blue, []partition{pinned(18, &blocker{id: "billing-7", verdict: "completing", began: 2})}))},
 	},
 	{
+		name: "a coordinator that is stuck, and no partition is held", minutes: 9,
+		exporters: []*exporter{watched(&cluster{name: blue, completing: completingFrom(2)})},
+	},
+	{
 		name: "a slow group, one that has stopped, one that is gone", minutes: 30, settings: []string{"ALERTS_GROUP_LAG=slow 1000 10m"},
 		exporters: []*exporter{watched(clusterOf(blue, nil,
 			group{name: "slow", topic: "orders", members: steady(1), state: inState("consuming"),

@@ -17,6 +17,7 @@ const (
 	byGroup          = "cluster, group"
 	byGroupTopic     = "cluster, group, topic"
 	byGroupPartition = "cluster, group, topic, partition"
+	byBroker         = "cluster, broker"
 	byTarget         = "cluster, job, instance"
 	byCluster        = "cluster"
 )

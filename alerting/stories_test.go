@@ -33,7 +33,13 @@ var (
 func watched(c *cluster) *exporter { return &exporter{of: c, instance: "a:10308"} }
 
 func clusterOf(name string, partitions []partition, groups ...group) *cluster {
-	return &cluster{name, partitions, groups}
+	return &cluster{name: name, partitions: partitions, groups: groups}
+}
+
+// completingFrom is a decided transaction that is not completed, as censuses of
+// one a minute see it from a minute on; below 0 before.
+func completingFrom(minute float64) course {
+	return steady(-1).until(minute, func(m float64) float64 { return math.Floor(m-minute) * 60 })
 }
 
 // pinned is a partition whose last stable offset stands still from minute 2 on
@@ -392,6 +398,17 @@ var stories = []story{
 	{
 		name: "end markers that take a moment", minutes: 9,
 		exporters: []*exporter{watched(clusterOf(blue, []partition{pinned(0.75, &blocker{id: "billing-7", verdict: "completing", began: 2})}))},
+	},
+
+	// Coordinators.
+	{
+		name: "a coordinator that is stuck, though no partition is held", minutes: 20,
+		exporters: []*exporter{watched(&cluster{name: blue, completing: completingFrom(2).until(12, steady(-1))})},
+		firing:    []firing{{"KafkaCoordinatorCompleting", of("broker", "2"), 8, 16}},
+	},
+	{
+		name: "a coordinator with a transaction that completes in each census, another one each time", minutes: 20,
+		exporters: []*exporter{watched(&cluster{name: blue, completing: steady(0)})},
 	},
 
 	// Groups.

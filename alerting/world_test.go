@@ -89,6 +89,9 @@ type cluster struct {
 	name       string
 	partitions []partition
 	groups     []group
+	// completing is for how many seconds the oldest decided transaction of broker
+	// 2 has been seen not to be completed, below 0 for none; nil for none ever.
+	completing course
 }
 
 // An exporter is one process that watches a cluster.
@@ -224,6 +227,9 @@ func (e *exporter) page(m float64) map[string]float64 {
 	}
 	for _, g := range e.of.groups {
 		e.group(m, g, add)
+	}
+	if c := e.of.completing; c != nil && c(m) >= 0 {
+		add(c(m), "kafka_transactions_max_completing_seconds", "broker", "2")
 	}
 	return page
 }

@@ -33,6 +33,14 @@ type Options struct {
 	// stood still for what holds it to be looked up; default 10 s.
 	LookUpAfter time.Duration
 
+	// CensusPeriod is the least time from one census of transactional ids to the
+	// next; 0 for none.
+	CensusPeriod time.Duration
+
+	// Application names the application of a transactional id; of all ids it
+	// must return few names. Default: "other" for all.
+	Application func(transactionalID string) string
+
 	// AuditPeriod is the time from one audit to the next; 0 for none.
 	AuditPeriod time.Duration
 
@@ -92,6 +100,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("broker timeout %v is not between 0 and the deadline %v", o.BrokerTimeout, o.Deadline)
 	case o.LookUpAfter < 0:
 		return fmt.Errorf("look-up after %v is negative", o.LookUpAfter)
+	case o.CensusPeriod < 0:
+		return fmt.Errorf("census period %v is negative", o.CensusPeriod)
 	case o.AuditPeriod < 0:
 		return fmt.Errorf("audit period %v is negative", o.AuditPeriod)
 	case o.StillAfter < 0:
@@ -129,6 +139,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.StillAfter == 0 {
 		o.StillAfter = time.Minute
+	}
+	if o.Application == nil {
+		o.Application = func(string) string { return "other" }
 	}
 	if o.Observer == nil {
 		o.Observer = Unobserved{}

@@ -61,6 +61,8 @@ type Sweeper struct {
 	asked      int32                 // the broker that gave it
 	remembered map[string]knownGroup // the groups of the sweeps before; replaced, never changed
 
+	census *lag.Census // the last
+
 	knownOrphans map[topicPartition]bool // as the last sweep found them
 
 	pins        map[topicPartition]*pin // partitions that are below; replaced by each sweep
@@ -165,9 +167,11 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 		s.options.Observer.Collector(Offsets, !w.misses.failed[Offsets], w.elapsed(begun))
 	}
 	var transactions *lag.Transactions
+	var census *lag.Census
 	if s.options.enabled(Transactions) {
 		begun = s.options.Now()
 		transactions = w.readTransactions(ctx)
+		census = w.readCensus(ctx)
 		s.options.Observer.Collector(Transactions, !w.misses.failed[Transactions], w.elapsed(begun))
 	}
 	sample := lag.Sample{
@@ -176,6 +180,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 		Topics:       w.layout.topicsOf(w.partitions),
 		Groups:       w.groups,
 		Transactions: transactions,
+		Census:       census,
 	}
 	if s.options.enabled(Groups) {
 		begun = s.options.Now()

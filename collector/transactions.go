@@ -91,16 +91,21 @@ type transactionKey struct {
 	coordinator int32
 }
 
-// readTransactions looks up what holds the partitions that have stood still for
-// a moment. Where there are none it sends nothing.
-func (w *sweep) readTransactions(ctx context.Context) *lag.Transactions {
-	u := &lookUp{
+// newLookUp returns a look-up that has asked nothing yet.
+func (w *sweep) newLookUp() *lookUp {
+	return &lookUp{
 		sweep: w, topics: make(map[int]*topicLayout),
 		holders: make(map[lag.ProducerID]bool), others: make(map[lag.ProducerID]bool),
 		listed: make(map[int32]bool), lacking: make(map[int32]lag.Reason),
 		found: make(map[int32][]string), places: make(map[transactionKey]int),
 		failed: make(map[int32]bool), spared: make(map[int32]bool),
 	}
+}
+
+// readTransactions looks up what holds the partitions that have stood still for
+// a moment. Where there are none it sends nothing.
+func (w *sweep) readTransactions(ctx context.Context) *lag.Transactions {
+	u := w.newLookUp()
 	u.choose()
 	if len(u.pinned) == 0 {
 		clear(u.backOffs)
@@ -444,22 +449,34 @@ func (u *lookUp) list(ctx context.Context) {
 	}
 	u.askAll(ctx, "ListTransactions", requests,
 		func(id int32, a answered) { u.takeListed(id, a.resp.(*kmsg.ListTransactionsResponse)) },
-		func(id int32, kind lag.MissKind) {
-			u.listed[id] = false
-			u.lacking[id] = coordinatorReason(kind, 0)
-		})
+		u.missedList)
 	u.result.Uncovered = u.uncovered()
+}
+
+// missedList notes that a broker did not answer ListTransactions.
+func (u *lookUp) missedList(id int32, kind lag.MissKind) {
+	u.listed[id] = false
+	u.lacking[id] = coordinatorReason(kind, 0)
+}
+
+// refusedList says whether a broker answered ListTransactions with an error, and
+// notes it.
+func (u *lookUp) refusedList(id int32, code int16) bool {
+	if code == 0 {
+		return false
+	}
+	kind := missOfCode(code)
+	u.listed[id] = false
+	u.lacking[id] = coordinatorReason(kind, code)
+	u.misses.add(kind, brokerSubject(id), 1, "ListTransactions: "+codeText(code), Transactions)
+	return true
 }
 
 // takeListed takes over what a broker listed: of the producers that hold a
 // partition everything, of the others the transactions whose outcome is
 // decided.
 func (u *lookUp) takeListed(id int32, resp *kmsg.ListTransactionsResponse) {
-	if resp.ErrorCode != 0 {
-		kind := missOfCode(resp.ErrorCode)
-		u.listed[id] = false
-		u.lacking[id] = coordinatorReason(kind, resp.ErrorCode)
-		u.misses.add(kind, brokerSubject(id), 1, "ListTransactions: "+codeText(resp.ErrorCode), Transactions)
+	if u.refusedList(id, resp.ErrorCode) {
 		return
 	}
 	for i := range resp.TransactionStates {
@@ -467,8 +484,7 @@ func (u *lookUp) takeListed(id int32, resp *kmsg.ListTransactionsResponse) {
 		producer := lag.ProducerID(s.ProducerID)
 		key := transactionKey{s.TransactionalID, id}
 		_, twice := u.places[key]
-		decided := s.TransactionState == string(lag.PrepareCommit) || s.TransactionState == string(lag.PrepareAbort)
-		if twice || !u.holders[producer] && !(u.others[producer] && decided) {
+		if twice || !u.holders[producer] && !(u.others[producer] && decided(s.TransactionState)) {
 			continue
 		}
 		u.places[key] = len(u.result.Found)
@@ -509,16 +525,7 @@ func (u *lookUp) describe(ctx context.Context) {
 	if u.missesHolder() {
 		u.askUnowned(ctx, names)
 	}
-	requests := make(map[int32][]kmsg.Request)
-	for id, list := range names {
-		slices.Sort(list)
-		for part := range slices.Chunk(slices.Compact(list), maxIDs) {
-			req := kmsg.NewPtrDescribeTransactionsRequest()
-			req.TransactionalIDs = slices.Clone(part)
-			requests[id] = append(requests[id], req)
-		}
-	}
-	u.askAll(ctx, "DescribeTransactions", requests,
+	u.askAll(ctx, "DescribeTransactions", describeRequests(names),
 		func(id int32, a answered) { u.takeDescribed(id, a.resp.(*kmsg.DescribeTransactionsResponse)) },
 		func(id int32, kind lag.MissKind) {
 			reason := coordinatorReason(kind, 0)
@@ -534,6 +541,21 @@ func (u *lookUp) describe(ctx context.Context) {
 	slices.SortFunc(u.result.Found, func(a, b lag.Transaction) int {
 		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Coordinator, b.Coordinator))
 	})
+}
+
+// describeRequests returns the requests for the description of transactional
+// ids, by broker.
+func describeRequests(names map[int32][]string) map[int32][]kmsg.Request {
+	requests := make(map[int32][]kmsg.Request)
+	for id, list := range names {
+		slices.Sort(list)
+		for part := range slices.Chunk(slices.Compact(list), maxIDs) {
+			req := kmsg.NewPtrDescribeTransactionsRequest()
+			req.TransactionalIDs = slices.Clone(part)
+			requests[id] = append(requests[id], req)
+		}
+	}
+	return requests
 }
 
 // missesHolder says whether a producer that holds a partition was not listed.
@@ -554,8 +576,8 @@ func (u *lookUp) missesHolder() bool {
 func (u *lookUp) takeDescribed(id int32, resp *kmsg.DescribeTransactionsResponse) {
 	for i := range resp.TransactionStates {
 		s := &resp.TransactionStates[i]
-		if u.unowned != nil {
-			u.takeProbe(id, s)
+		if u.unowned != nil && u.takeProbe(id, s) {
+			u.misses.add(lag.MissUnauthorized, "transactional ids", 1, "DescribeTransactions: "+codeText(s.ErrorCode), Transactions)
 		}
 		at, ok := u.places[transactionKey{s.TransactionalID, id}]
 		if !ok {

@@ -680,6 +680,82 @@ func TestTransactionsSwitchedOff(t *testing.T) {
 	}
 }
 
+// census renders what a view says of a census: counts above 0 by state and
+// application, and how long coordinators have been completing.
+func census(v *lag.View) string {
+	counts, known := v.TransactionalIDs.Get()
+	if !known {
+		return fmt.Sprint("unknown ", v.Completing)
+	}
+	var list []string
+	for _, c := range counts {
+		if c.Count > 0 {
+			list = append(list, fmt.Sprintf("%d %s %s", c.Count, c.State, c.Application))
+		}
+	}
+	return fmt.Sprint(strings.Join(list, ", "), " ", v.Completing)
+}
+
+func TestCensus(t *testing.T) {
+	w := newWatch(t, 3, Options{CensusPeriod: time.Minute, Application: func(id string) string { return id[:1] }})
+	orders := w.calm("orders", 1)
+	for i, c := range []struct {
+		state       string
+		coordinator int32
+	}{{"Ongoing", 1}, {"PrepareCommit", 2}, {"CompleteCommit", 3}, {"PrepareCommit", 2}} {
+		x := w.transaction(fmt.Sprint(string(rune('a'+i/2)), i), c.coordinator, int64(i), orders, 0, w.now.UnixMilli())
+		x.state = c.state
+	}
+	orders.partitions[0].producers = nil
+	refusing := func(api kmsg.Key, broker int32) func(int32, kmsg.Request) (kmsg.Response, error) {
+		return func(id int32, req kmsg.Request) (kmsg.Response, error) {
+			if id == broker && req.Key() == api.Int16() {
+				return nil, errRefused
+			}
+			return nil, nil
+		}
+	}
+	const all = "1 ListTransactions, 2 ListTransactions, 3 ListTransactions, 1 DescribeTransactions, 2 DescribeTransactions, 3 DescribeTransactions"
+	for _, step := range []struct {
+		reason string
+		do     func()
+		want   string
+		asked  string
+	}{
+		{"the first", func() {}, "1 CompleteCommit b, 1 Ongoing a, 1 PrepareCommit a, 1 PrepareCommit b [{2 0s}]", all},
+		{"one completes, another one has begun anew", func() { w.transactions[1].state = "CompleteCommit"; w.transactions[3].start += 9 },
+			"1 CompleteCommit a, 1 CompleteCommit b, 1 Ongoing a, 1 PrepareCommit b [{2 0s}]", all},
+		{"one completes for long", func() {}, "1 CompleteCommit a, 1 CompleteCommit b, 1 Ongoing a, 1 PrepareCommit b [{2 1m0s}]", all},
+		{"a coordinator does not know of its office", func() { w.unaware = map[int32]bool{3: true} }, "unknown [{2 2m0s}]", all},
+		{"a coordinator loads", func() { w.unaware, w.coordinators = nil, map[int32]int16{2: 14} }, "unknown []", all},
+		{"it has loaded", func() { w.coordinators = nil }, "1 CompleteCommit a, 1 CompleteCommit b, 1 Ongoing a, 1 PrepareCommit b [{2 4m0s}]", all},
+		{"a broker does not list", func() { w.before = refusing(kmsg.ListTransactions, 1) }, "unknown [{2 5m0s}]",
+			"1 ListTransactions, 2 ListTransactions, 3 ListTransactions, 2 DescribeTransactions, 3 DescribeTransactions"},
+		{"a broker does not describe", func() { w.before = refusing(kmsg.DescribeTransactions, 1) }, "unknown [{2 6m0s}]", all},
+		{"ids are hidden", func() { w.before, w.hidesIDs = nil, true }, "unknown []", all},
+	} {
+		step.do()
+		clear(w.sweeper.suspended)
+		v := w.sweep()
+		if got := w.lookUps(); got != step.asked {
+			t.Errorf("%s: asked %s, want %s", step.reason, got, step.asked)
+		}
+		for range 5 {
+			if got := census(v); got != step.want {
+				t.Errorf("%s: %s, want %s", step.reason, got, step.want)
+			}
+			before := w.before
+			w.before = nil
+			clear(w.sweeper.suspended)
+			v = w.sweep()
+			if got := w.lookUps(); got != "" {
+				t.Errorf("%s: within the minute, asked %s", step.reason, got)
+			}
+			w.before = before
+		}
+	}
+}
+
 // Whatever the number of partitions of __transaction_state, there is an unused
 // id for each.
 func TestUnusedIDs(t *testing.T) {

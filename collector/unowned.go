@@ -50,27 +50,40 @@ type unowned struct {
 // askUnowned adds to the ids that each broker is to describe those that tell
 // whether it matters that a producer was not listed.
 func (u *lookUp) askUnowned(ctx context.Context, names map[int32][]string) {
-	terms := u.layout.transactionState
-	u.unowned = &unowned{
-		probes: make(map[string]int), untold: lag.ReasonNone,
-		spoke: make([]bool, len(terms)), inTerm: make([]bool, len(terms)),
-		lacking: make(map[int]lag.Reason), silent: make(map[int32]lag.Reason),
-	}
-	leaders := make(map[int32]bool)
-	for partition, id := range u.probeIDs(len(terms)) {
-		u.unowned.probes[id] = partition
-		if leader := int32(terms[partition].Leader); leader >= 0 {
-			leaders[leader] = true
-			names[leader] = append(names[leader], id)
-		}
-	}
-	if len(leaders) == 0 {
+	u.newUnowned()
+	probes := u.probesByLeader()
+	if len(probes) == 0 {
 		return
 	}
 	patterns := u.readPatterns(ctx)
-	for leader := range leaders {
-		names[leader] = append(names[leader], patterns...)
+	for leader, ids := range probes {
+		names[leader] = slices.Concat(names[leader], ids, patterns)
 	}
+}
+
+// newUnowned begins to find out how much it means that a broker did not list
+// something.
+func (u *lookUp) newUnowned() {
+	n := len(u.layout.transactionState)
+	u.unowned = &unowned{
+		probes: make(map[string]int, n), untold: lag.ReasonNone,
+		spoke: make([]bool, n), inTerm: make([]bool, n),
+		lacking: make(map[int]lag.Reason), silent: make(map[int32]lag.Reason),
+	}
+}
+
+// probesByLeader returns the unused ids that each leader of __transaction_state
+// is to describe.
+func (u *lookUp) probesByLeader() map[int32][]string {
+	terms := u.layout.transactionState
+	ids := make(map[int32][]string)
+	for partition, id := range u.probeIDs(len(terms)) {
+		u.unowned.probes[id] = partition
+		if leader := int32(terms[partition].Leader); leader >= 0 {
+			ids[leader] = append(ids[leader], id)
+		}
+	}
+	return ids
 }
 
 // probeIDs returns, for each partition of __transaction_state, an id that
@@ -188,16 +201,16 @@ func idsOfPatterns(resp *kmsg.DescribeACLsResponse) []string {
 }
 
 // takeProbe takes over what the description of an id says of its coordinator and
-// of the rights to it.
-func (u *lookUp) takeProbe(broker int32, s *kmsg.DescribeTransactionsResponseTransactionState) {
+// of the rights to it, and says whether it is the first that may not be described.
+func (u *lookUp) takeProbe(broker int32, s *kmsg.DescribeTransactionsResponseTransactionState) (hidden bool) {
 	code := kerr.ErrorForCode(s.ErrorCode)
-	if code == kerr.TransactionalIDAuthorizationFailed && !u.unowned.hidden {
+	if code == kerr.TransactionalIDAuthorizationFailed {
+		hidden = !u.unowned.hidden
 		u.unowned.hidden = true
-		u.misses.add(lag.MissUnauthorized, "transactional ids", 1, "DescribeTransactions: "+codeText(s.ErrorCode), Transactions)
 	}
 	partition, ok := u.unowned.probes[s.TransactionalID]
 	if !ok || int32(u.layout.transactionState[partition].Leader) != broker {
-		return
+		return hidden
 	}
 	switch code {
 	case nil, kerr.TransactionalIDNotFound:
@@ -211,6 +224,7 @@ func (u *lookUp) takeProbe(broker int32, s *kmsg.DescribeTransactionsResponseTra
 		}
 		u.misses.fail(Transactions)
 	}
+	return hidden
 }
 
 // sees says whether this principal may see all transactional ids.

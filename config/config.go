@@ -93,11 +93,16 @@ type Collectors struct {
 	Replicas bool
 }
 
-// Transactions is how transactions that hold partitions are looked up.
+// Transactions is how transactions are looked up and counted.
 type Transactions struct {
 	// LookUpAfter is how long a last stable offset must have stood still before
 	// what holds it is looked up.
 	LookUpAfter time.Duration
+	// CensusInterval is the least time from one census of transactional ids to
+	// the next.
+	CensusInterval time.Duration
+	// Applications names the application of a transactional id; never nil.
+	Applications *Applications
 }
 
 // GroupStates is how it is found out what groups are doing.
@@ -131,6 +136,9 @@ type Alerts struct {
 	// Overdue and Completing are for how long a blocking transaction may have
 	// that verdict.
 	Overdue, Completing time.Duration
+	// CoordinatorCompleting is for how long a coordinator may have a decided
+	// transaction that is not completed.
+	CoordinatorCompleting time.Duration
 	// PendingCommit is how long a transactional offset commit may be pending.
 	PendingCommit time.Duration
 

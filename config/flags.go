@@ -63,6 +63,8 @@ func placeholder(k kind) string {
 		return "HOST:PORT,..."
 	case objectiveList:
 		return "'GROUPS OFFSETS AGE',..."
+	case patternList:
+		return "PATTERN,..."
 	}
 	return "TEXT"
 }

@@ -44,7 +44,7 @@ var sections = slices.Concat([]section{
 }, securitySections, []section{
 	{"sweep", "The rhythm in which the cluster is read."},
 	{"collectors", "The parts of a sweep; each can be switched off."},
-	{"transactions", "The look-up of transactions that hold partitions."},
+	{"transactions", "The look-up of transactions that hold partitions, and what is told of all others."},
 	{"audit", "The look at how the cluster is set up."},
 	{"alerts", "The thresholds of the alert rules that `lso-exporter rules` prints. They change nothing in what is read or served."},
 	{"topics", "The topics to read. The expressions match whole names and are applied before requests are made."},
@@ -70,6 +70,7 @@ var (
 	addressList  = kind{name: "list of addresses", tag: "!!str", list: true}
 
 	objectiveList = kind{name: "list of objectives", tag: "!!str", list: true}
+	patternList   = kind{name: "list of patterns", tag: "!!str", list: true}
 )
 
 // A setting is one thing that can be configured.
@@ -159,6 +160,11 @@ var settings = slices.Concat([]setting{
 	duration("transactions.look_up_after", "transactions.look-up-after", "How long the last stable offset of a partition must have stood still below the high watermark before the transaction that holds it is looked up. After a start, all that are below are looked up at once.",
 		func(c *Config) *time.Duration { return &c.Transactions.LookUpAfter }, time.Second, time.Hour),
 
+	duration("transactions.census_interval", "transactions.census-interval", "Least time from one count of the transactional ids that coordinators know to the next. It costs two requests a broker.",
+		func(c *Config) *time.Duration { return &c.Transactions.CensusInterval }, time.Minute, 24*time.Hour),
+	applications("transactions.applications", "transactions.applications", "What makes the label `application` of a transactional id: the first entry that matches the whole id counts. An entry is a regular expression with one group, the application's name, or one of the ready patterns `streams`, `flink`, `connect`, `spring`, `kubernetes` (the names of pods) and `plain` (an id without a digit is the name). What no entry matches, and what goes beyond 200 names, is `other`.",
+		func(c *Config) **Applications { return &c.Transactions.Applications }),
+
 	duration("audit.interval", "audit.interval", "Time from one look at how the cluster is set up to the next. It costs up to 6 requests, and 3 a broker.",
 		func(c *Config) *time.Duration { return &c.Audit.Interval }, 10*time.Second, 24*time.Hour),
 
@@ -168,6 +174,8 @@ var settings = slices.Concat([]setting{
 		func(c *Config) *time.Duration { return &c.Alerts.Overdue }, 0, week),
 	duration("alerts.completing", "alerts.completing", "For how long a blocking transaction may have the verdict completing.",
 		func(c *Config) *time.Duration { return &c.Alerts.Completing }, 0, week),
+	duration("alerts.coordinator_completing", "alerts.coordinator-completing", "For how long a coordinator may have decided a transaction and not completed it. Several times transactions.census_interval.",
+		func(c *Config) *time.Duration { return &c.Alerts.CoordinatorCompleting }, time.Minute, week),
 	duration("alerts.pending_commit", "alerts.pending-commit", "For how long a group's offset commit in a transaction may be pending.",
 		func(c *Config) *time.Duration { return &c.Alerts.PendingCommit }, time.Second, week),
 	duration("alerts.group_blocked", "alerts.group-blocked", "For how long a transaction may hold a partition on whose topic a group is blocked.",
@@ -237,12 +245,13 @@ func defaults() Config {
 		Kafka:        Kafka{ClientID: "lso-exporter", SASL: SASL{Mechanism: noMechanism}},
 		Sweep:        Sweep{Interval: 10 * time.Second},
 		Collectors:   Collectors{Offsets: true, Groups: true, Transactions: true, Replicas: true, Audit: true},
-		Transactions: Transactions{LookUpAfter: 10 * time.Second},
+		Transactions: Transactions{LookUpAfter: 10 * time.Second, CensusInterval: time.Minute, Applications: defaultApplications()},
 		GroupStates:  GroupStates{StillAfter: time.Minute, ReadableLag: true, TimeIndex: true, PendingCommits: true},
 		Audit:        Audit{Interval: 10 * time.Minute},
 		Alerts: Alerts{
 			Stalled: 10 * time.Minute, Overdue: time.Minute, Completing: time.Minute, PendingCommit: 5 * time.Minute,
-			GroupBlocked: 5 * time.Minute, GroupStopped: 5 * time.Minute,
+			CoordinatorCompleting: 5 * time.Minute,
+			GroupBlocked:          5 * time.Minute, GroupStopped: 5 * time.Minute,
 			GroupLag:    []LagObjective{{Groups: all, Offsets: 100_000, Age: 10 * time.Minute}},
 			GroupLagFor: 5 * time.Minute,
 			Commits:     5 * time.Minute, GroupSeen: 24 * time.Hour,

@@ -25,6 +25,10 @@ type Sample struct {
 	// nil if there was nothing to ask them.
 	Transactions *Transactions
 
+	// Census is the last census of transactional ids; nil if there is none that
+	// still counts.
+	Census *Census
+
 	// Audit is the last audit that had ended when the sweep ended; nil if none
 	// had.
 	Audit *Audit

@@ -29,6 +29,7 @@ type Tracker struct {
 
 	topics map[string]*topicMemory
 	groups map[string]*groupMemory
+	census censusMemory
 	above  map[groupPartition]struct{} // commits that the last sweep saw above the high watermark
 
 	// Scratch of Observe, kept for its memory.
@@ -109,6 +110,7 @@ func (t *Tracker) Observe(s Sample) *View {
 		Cluster: s.Cluster, Audit: s.Audit, Missed: s.Missed, Failure: s.Failure,
 	}
 	t.observeTopics(view, s)
+	t.observeCensus(view, s.Census)
 	t.observeGroups(view, &s)
 	t.dropHistories(&s)
 	t.forgetGroups(s.Ended)

@@ -20,6 +20,12 @@ type View struct {
 	// time; nil if nobody looked.
 	Audit *Audit
 
+	// TransactionalIDs counts the transactional ids by state and application, and
+	// Completing tells of each coordinator with transactions that complete for
+	// how long, by broker; both as of the last census.
+	TransactionalIDs Optional[[]IDCount]
+	Completing       []Completion
+
 	// Missed counts what the sweep should have read and did not. It is empty
 	// after a complete sweep.
 	Missed []Miss

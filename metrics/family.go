@@ -36,7 +36,7 @@ const (
 
 // sources holds the metrics of a view, by name.
 var sources = func() []source {
-	all := slices.Concat(clusterSources, auditSources, partitionSources, groupProgressSources, blockerSources, groupSources)
+	all := slices.Concat(clusterSources, auditSources, partitionSources, groupProgressSources, blockerSources, transactionSources, groupSources)
 	slices.SortFunc(all, func(a, b source) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }()
@@ -134,6 +134,8 @@ type objects struct {
 	clusters        []labelled[*lag.Cluster]
 	brokers         []labelled[*lag.Broker]
 	checks          []labelled[*lag.Check]
+	idCounts        []labelled[*lag.IDCount]
+	completing      []labelled[*lag.Completion]
 	topics          []labelled[*lag.TopicView]
 	partitions      []labelled[*lag.PartitionView]
 	blocked         []labelled[*lag.PartitionView] // held by a transaction
@@ -167,6 +169,7 @@ func objectsOf(view *lag.View, cluster string) *objects {
 		}
 	}
 	o.setChecks(view.Audit)
+	o.setTransactions(view)
 	partitionNumbers := make(map[int32]*dto.LabelPair)
 	partition := func(n int32) *dto.LabelPair {
 		if partitionNumbers[n] == nil {

@@ -88,7 +88,7 @@ var missKinds = []lag.MissKind{
 var SweepResults = []string{"complete", "partial", "failed", "skipped"}
 
 // alterableLabels are the labels whose values are names that clients choose.
-var alterableLabels = []string{"group", "protocol_type", "topic", "transactional_id"}
+var alterableLabels = []string{"application", "group", "protocol_type", "topic", "transactional_id"}
 
 // durationBuckets reach from a loopback answer to the longest deadline.
 var durationBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}

@@ -99,6 +99,11 @@ func aView() *lag.View {
 				},
 			},
 		},
+		TransactionalIDs: lag.Known([]lag.IDCount{
+			{State: lag.Empty, Application: "billing", Count: 0}, {State: lag.Ongoing, Application: "billing", Count: 2},
+			{State: lag.Ongoing, Application: "other", Count: 198_000},
+		}),
+		Completing: []lag.Completion{{Broker: 1, Longest: 0}, {Broker: 2, Longest: 3600 * time.Second}},
 		Audit: &lag.Audit{Checks: []lag.Check{
 			{Name: lag.TransactionStateReplication, Result: lag.Good, Value: "3"},
 			{Name: lag.UncleanElection, Result: lag.Weak, Value: "1", Subjects: []string{"orders"}},

@@ -84,6 +84,8 @@ func collectorOptions(c config.Config) collector.Options {
 		Deadline:      c.Sweep.Timeout,
 		BrokerTimeout: c.Kafka.RequestTimeout,
 		LookUpAfter:   c.Transactions.LookUpAfter,
+		CensusPeriod:  c.Transactions.CensusInterval,
+		Application:   c.Transactions.Applications.Of,
 		AuditPeriod:   c.Audit.Interval,
 		StillAfter:    c.GroupStates.StillAfter,
 		Topics:        matcher(c.Topics),

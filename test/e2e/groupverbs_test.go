@@ -77,6 +77,9 @@ func (s *stage) newExporter(_ context.Context, p *scenario.Play, words []string)
 			s.options.StillAfter = d
 		case "look-up-after":
 			s.options.LookUpAfter = d
+		case "census":
+			s.options.CensusPeriod = d
+			s.options.Application = func(id string) string { return id }
 		default:
 			return "", fmt.Errorf("no option %s", word)
 		}

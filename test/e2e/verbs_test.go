@@ -65,7 +65,7 @@ func newStage() *stage {
 //	                             the headlines, and the commands that abort; spans of time are "set"
 //	abort PARTITION              carries out such a command, on a real Kafka with Kafka's own tool
 //	ready                        what /readyz says
-//	exporter OPTION=VALUE…       ends the exporter and starts another one: period, still-after, look-up-after,
+//	exporter OPTION=VALUE…       ends the exporter and starts another one: period, still-after, look-up-after, census,
 //	                             read-uncommitted=GROUP, without=readable-lag|time-index|pending-commits
 //	join GROUP TOPIC             a member joins a classic group and is assigned partition 0; leave GROUP ends it
 //	joinConsumer GROUP TOPIC     a member joins a group of the consumer protocol; leave ends it
@@ -153,6 +153,7 @@ var (
 	partitionSymbol = regexp.MustCompile(`^(T\d+)-(\d+)$`)
 	topicSymbol     = regexp.MustCompile(`^T\d+$`)
 	groupSymbol     = regexp.MustCompile(`^G\d+$`)
+	idSymbol        = regexp.MustCompile(`^X\d+$`)
 	logSymbol       = regexp.MustCompile(`^[GX]\d+-log$`)
 	brokerLetter    = regexp.MustCompile(`^[A-Z]$`)
 )
@@ -198,6 +199,8 @@ func (pick *selection) take(words []string, name func(symbol string) string, loc
 			pick.round = n
 		case labelled && brokerLetter.MatchString(value):
 			pick.labels[key] = strconv.Itoa(int(value[0]-'A') + 1)
+		case labelled && idSymbol.MatchString(value):
+			pick.labels[key] = name(value)
 		case labelled:
 			pick.labels[key] = value
 		case partitionSymbol.MatchString(word):

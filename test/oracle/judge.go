@@ -203,6 +203,9 @@ var rules = map[string]func(*verdict, sample){
 	// No scenario's clients set a cluster up: texts demand the values.
 	"kafka_cluster_audit_info": (*verdict).one1,
 	"kafka_topic_info":         (*verdict).topicInfo,
+	// Of all transactional ids, as of an earlier sweep: texts demand the values.
+	"kafka_transactional_ids":                   nil,
+	"kafka_transactions_max_completing_seconds": nil,
 }
 
 // The metrics by name.
