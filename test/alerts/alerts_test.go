@@ -21,6 +21,7 @@ import (
 // A site is the demo with everything that alerts need.
 type site struct {
 	exporter, prometheus string // addresses
+	crowd                string // that of a Prometheus with several exporters
 	brokers              []string
 	webhook              *webhook
 }
@@ -84,7 +85,7 @@ func begin(t *testing.T) *site {
 		"--web.listen-address=127.0.0.1:0", "--cluster.listen-address=")
 	demo := start(t, program, "demo", "--web.listen-address=127.0.0.1:0")
 	s.exporter = demo.await(t, `metrics  http://(\S+)/metrics\n`)[1]
-	s.brokers = strings.Fields(demo.await(t, `brokers  \[(.*)\]\n`)[1])
+	s.brokers = strings.Split(demo.await(t, `brokers  (\S+)\n`)[1], ",")
 
 	configuration := filepath.Join(folder, "prometheus.yml")
 	write(t, configuration, fmt.Sprintf(`
@@ -96,6 +97,7 @@ scrape_configs: [{job_name: lso-exporter, honor_labels: true, static_configs: [{
 	prometheus := start(t, "prometheus", "--config.file="+configuration, "--storage.tsdb.path="+filepath.Join(folder, "prometheus"),
 		"--web.listen-address=127.0.0.1:0")
 	s.prometheus = prometheus.await(t, `msg="Listening on" address=(\S+)`)[1]
+	s.crowd = startCrowd(t, folder, s.exporter)
 	return s
 }
 
@@ -202,7 +204,7 @@ func (s *site) abort(t *testing.T, topic string, partition int32) {
 }
 
 // What the storyline does reaches whoever is to know, names the cluster and the
-// transaction, is told once, and is resolved.
+// transaction, is told once, and is resolved; and the dashboard shows it.
 func TestAlertsArrive(t *testing.T) {
 	tools(t)
 	begun := time.Now()
@@ -210,6 +212,7 @@ func TestAlertsArrive(t *testing.T) {
 
 	hanging := s.webhook.await(t, "KafkaTransactionHanging", "firing", "ledger")
 	stalled := s.webhook.await(t, "KafkaLSOStalled", "firing", "shipments")
+	held := time.Now()
 	for _, c := range []struct {
 		alert                        alert
 		topic, id, verdict, receiver string
@@ -269,4 +272,5 @@ func TestAlertsArrive(t *testing.T) {
 		}
 	}
 	t.Logf("from start to resolution in %v", time.Since(begun).Round(time.Second))
+	t.Run("dashboard", func(t *testing.T) { s.dashboardHasData(t, begun, held) })
 }
