@@ -31,6 +31,16 @@ func (f *fleet) learn(a Act) {
 	}
 }
 
+// anyAway says whether a broker is down as far as the record goes.
+func (f *fleet) anyAway() bool {
+	for _, list := range f.outages {
+		if list[len(list)-1].up.early == never {
+			return true
+		}
+	}
+	return false
+}
+
 // shrunk is when the broker of an outage left the ISR of a partition that needs
 // no more than the replicas that are left: the earliest and latest moment.
 func (f *fleet) shrunk(o outage) window {

@@ -274,12 +274,36 @@ func (v *verdict) uncommittedBounds(g *group) (least, most int) {
 			if with > 0 && life == certain {
 				least += without
 			}
-			if with+maybe > 0 || g.subscribed(name, v.s, v.e) {
+			if with+maybe > 0 || g.subscribed(name, v.s, v.e) || v.outlived(g.name, name) {
 				most += without + maybe
 			}
 		}
 	}
 	return least, most
+}
+
+// shown says whether a commit for the place is one for a partition that exists for
+// certain: a topic that was made anew takes the commits of the one before, where it
+// has their partitions.
+func (v *verdict) shown(at placeKey) bool {
+	life := v.truth().certain(at.topic, v.s, v.e)
+	return life != nil && (life == v.truth().topics[at.topic][at.life] || int(at.index) < len(life.partitions))
+}
+
+// outlived says whether a group may have commits for earlier lives of a topic.
+func (v *verdict) outlived(group, topic string) bool {
+	lives := len(v.truth().topics[topic])
+	if lives < 2 {
+		return false
+	}
+	for key, log := range v.truth().commits {
+		if key.group == group && key.topic == topic && key.life < lives-1 {
+			if values, _ := log.values(v.s, v.e); len(values) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (v *verdict) orphans(s sample) {
@@ -289,7 +313,7 @@ func (v *verdict) orphans(s sample) {
 	}
 	most := 0
 	for key, log := range v.truth().commits {
-		if key.group != g.name || v.truth().certain(key.topic, v.s, v.e) != nil {
+		if key.group != g.name || v.shown(key.placeKey) {
 			continue
 		}
 		if values, _ := log.values(v.s, v.e.add(v.truth().fleet.slack())); len(values) > 0 {

@@ -251,6 +251,15 @@ func TestRestingCluster(t *testing.T) {
 		}
 		return strings.Join(kept, "")
 	}
+	withoutTopic := func() string {
+		var kept []string
+		for line := range strings.Lines(restingPage) {
+			if !strings.Contains(line, `topic="t"`) {
+				kept = append(kept, line)
+			}
+		}
+		return strings.Join(kept, "")
+	}
 	tests := []struct {
 		name  string
 		acts  []Act
@@ -312,6 +321,16 @@ func TestRestingCluster(t *testing.T) {
 				kept = append(kept, `kafka_group_info{group="g"} 1`, "\n", `kafka_group_state{group="g",state="Empty"} 1`, "\n", `kafka_group_members{group="g"} 0`, "\n",
 					`kafka_group_uncommitted_partitions{group="g"} 0`, "\n", `kafka_group_orphan_commits{group="g"} 0`, "\n")
 				return strings.Join(kept, "")
+			}},
+		{name: "commits of a deleted topic are called orphans", rules: []string{"commits are called orphans though their partitions exist"},
+			acts: []Act{did(DeleteTopic, -50, Act{Topic: "t"})},
+			page: func(t *testing.T) string {
+				return edit(t, withoutTopic(), "orphan_commits{group=\"g\"} 0", "orphan_commits{group=\"g\"} 2")
+			}},
+		{name: "their coordinator may have been away",
+			acts: []Act{did(KillBroker, -60, Act{Broker: 2}), did(DeleteTopic, -50, Act{Topic: "t"}), did(StartBroker, -40, Act{Broker: 2})},
+			page: func(t *testing.T) string {
+				return edit(t, withoutTopic(), "orphan_commits{group=\"g\"} 0", "orphan_commits{group=\"g\"} 2")
 			}},
 		{name: "a deleted group lingers", rules: slices.Repeat([]string{"a group that does not exist is shown"}, 5),
 			acts: []Act{did(DeleteGroup, -50, Act{Group: "g"})},

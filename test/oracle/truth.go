@@ -99,6 +99,9 @@ func (l *learner) learnTopic(a Act) error {
 		if key.topic == a.Topic && key.life == len(lives)-1 {
 			w := a.window()
 			w.late = w.late.add(l.fleet.slack())
+			if l.fleet.anyAway() {
+				w.late = never // a coordinator that is away does not learn of it
+			}
 			log.events = append(log.events, commitEvent{written: w, effect: w, none: true})
 		}
 	}
