@@ -23,6 +23,18 @@ func Version(t testing.TB) string {
 	return version
 }
 
+// LongVariable is the environment variable with which tests on a real Kafka run
+// that take too long for every run.
+const LongVariable = "LSO_LONG"
+
+// Long skips the test, and says so, unless the environment asks for long ones.
+func Long(t testing.TB) {
+	t.Helper()
+	if os.Getenv(LongVariable) == "" {
+		t.Skipf("not run: it takes too long for every run, and is asked for by %s=1", LongVariable)
+	}
+}
+
 // StartFor starts a cluster that ends with the test. If the machine lacks what
 // it takes, the test is skipped, and says what.
 func StartFor(t testing.TB, config Config) *Cluster {

@@ -3,6 +3,9 @@ package kafka
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
 )
 
 // Tool runs one of Kafka's own command-line tools, a class of
@@ -14,4 +17,20 @@ func (c *Cluster) Tool(ctx context.Context, class string, args ...string) (strin
 		return "", fmt.Errorf("%s: %w: %s", class, err, tail(out))
 	}
 	return string(out), nil
+}
+
+// Command is the command line that runs a class of a version's jars, such as
+// org.apache.kafka.tools.consumer.ConsoleConsumer, on the cluster that its
+// arguments name. The error wraps ErrNotRun if the machine lacks what it takes.
+func Command(ctx context.Context, version, class string, args ...string) (*exec.Cmd, error) {
+	path, err := java(ctx)
+	if err != nil {
+		return nil, err
+	}
+	jars, err := Jars(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	line := slices.Concat(javaOptions, []string{"-cp", filepath.Join(jars, "*"), class}, args)
+	return exec.CommandContext(ctx, path, line...), nil
 }
