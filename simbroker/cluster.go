@@ -12,7 +12,7 @@
 //	Request ──────────▲            commitlog                      controller
 //
 // Everything is kept in memory. TLS, rights between brokers, quotas, tiered
-// storage, compaction, share coordinators (what share groups were delivered is
+// storage, share coordinators (what share groups were delivered is
 // kept beside the brokers) and a failing controller are left out.
 package simbroker
 

@@ -74,12 +74,21 @@ func replicaConfig(c *property.Config) replica.Config {
 		HighWatermarkCheckpoint:           c.Duration("replica.high.watermark.checkpoint.interval.ms"),
 		FetchMaxBytes:                     int(c.Int("fetch.max.bytes")),
 		LogRetentionCheckInterval:         c.Duration("log.retention.check.interval.ms"),
+		LogCleanerBackoff:                 cleanerBackoff(c),
 		ProducerIDExpiration:              c.Duration("producer.id.expiration.ms"),
 		ProducerIDExpirationCheck:         c.Duration("producer.id.expiration.check.interval.ms"),
 		TransactionPartitionVerification:  c.Bool("transaction.partition.verification.enable"),
 		AddPartitionsToTxnRetryBackoff:    c.Duration("add.partitions.to.txn.retry.backoff.ms"),
 		AddPartitionsToTxnRetryBackoffMax: c.Duration("add.partitions.to.txn.retry.backoff.max.ms"),
 	}
+}
+
+// cleanerBackoff is how often the cleaner looks at the logs; 0 without one.
+func cleanerBackoff(c *property.Config) time.Duration {
+	if !c.Bool("log.cleaner.enable") {
+		return 0
+	}
+	return max(c.Duration("log.cleaner.backoff.ms"), time.Millisecond)
 }
 
 func topicConfig(t property.Inherited) replica.TopicConfig {
@@ -103,6 +112,11 @@ func topicConfig(t property.Inherited) replica.TopicConfig {
 			Compression:        compression(t.String("compression.type")),
 			MaxMessageBytes:    int(t.Int("max.message.bytes")),
 			IndexIntervalBytes: int(t.Int("index.interval.bytes")),
+
+			MinCleanableDirtyRatio: t.Float("min.cleanable.dirty.ratio"),
+			MinCompactionLag:       t.Duration("min.compaction.lag.ms"),
+			MaxCompactionLag:       t.Duration("max.compaction.lag.ms"),
+			DeleteRetention:        t.Duration("delete.retention.ms"),
 		},
 	}
 }

@@ -42,6 +42,7 @@ const (
 	logAppendTimeFlag Attributes = 0x08
 	transactionalFlag Attributes = 0x10
 	controlFlag       Attributes = 0x20
+	deleteHorizonFlag Attributes = 0x40
 )
 
 // Codec is the compression of the batch's records.
@@ -190,6 +191,12 @@ func (b *Batch) stampCreateTime(max int64) {
 	binary.BigEndian.PutUint16(b.Raw[atAttributes:], uint16(b.Attributes))
 	binary.BigEndian.PutUint64(b.Raw[atMaxTimestamp:], uint64(max))
 	b.sign()
+}
+
+// deleteHorizon is from when the batch's tombstones, or its marker, may go; the
+// cleaner keeps it in place of the base timestamp (KIP-534).
+func (b Batch) deleteHorizon() (ms int64, ok bool) {
+	return b.BaseTimestampMs, b.Attributes&deleteHorizonFlag != 0
 }
 
 func (b *Batch) sign() {

@@ -107,6 +107,39 @@ func (b Batch) Compressed(to Codec) (Batch, error) {
 	return seal(h, append(make([]byte, headerBytes, headerBytes+len(body)), body...)), nil
 }
 
+// reduced is the batch with some of its records only, and the delete horizon if
+// it has one. First and last offset stay.
+func (b Batch) reduced(records []Record, hasHorizon bool, horizonMs int64) (Batch, error) {
+	h := b.Header
+	h.Count, h.BaseTimestampMs = int32(len(records)), records[0].TimestampMs
+	if hasHorizon {
+		h.Attributes |= deleteHorizonFlag
+		h.BaseTimestampMs = horizonMs
+	}
+	if h.Attributes.TimestampType() == CreateTime {
+		h.MaxTimestampMs = -1
+	}
+	var body []byte
+	for _, r := range records {
+		h.MaxTimestampMs = max(h.MaxTimestampMs, r.TimestampMs)
+		body = appendRecord(body, r, r.TimestampMs-h.BaseTimestampMs, int64(r.Offset-h.BaseOffset))
+	}
+	body, err := compress(h.Attributes.Codec(), body)
+	if err != nil {
+		return Batch{}, err
+	}
+	return seal(h, append(make([]byte, headerBytes, headerBytes+len(body)), body...)), nil
+}
+
+// emptied is the batch without its records, of which the header stays for the
+// sake of its producer or its offsets.
+func (b Batch) emptied() Batch {
+	h := b.Header
+	h.Count, h.BaseTimestampMs = 0, -1
+	h.Attributes &^= codecMask | deleteHorizonFlag
+	return seal(h, make([]byte, headerBytes))
+}
+
 // Marker is an end-of-transaction marker (rule A4).
 type Marker struct {
 	Producer         kafka.Producer

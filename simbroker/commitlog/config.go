@@ -43,6 +43,20 @@ type Config struct {
 	Compression        Compression   // compression.type
 	MaxMessageBytes    int           // max.message.bytes
 	IndexIntervalBytes int           // index.interval.bytes
+
+	MinCleanableDirtyRatio float64       // min.cleanable.dirty.ratio
+	MinCompactionLag       time.Duration // min.compaction.lag.ms
+	MaxCompactionLag       time.Duration // max.compaction.lag.ms
+	DeleteRetention        time.Duration // delete.retention.ms
+}
+
+// segmentTime is how old a segment may become: a compacted log rolls it for
+// max.compaction.lag.ms, too, as the last segment is never cleaned.
+func (c Config) segmentTime() time.Duration {
+	if c.Compact && c.MaxCompactionLag > 0 {
+		return min(c.SegmentTime, c.MaxCompactionLag)
+	}
+	return c.SegmentTime
 }
 
 // DefaultConfig returns Kafka 4.3's defaults.
@@ -57,5 +71,9 @@ func DefaultConfig() Config {
 		TimestampAfterMax:  time.Hour,
 		MaxMessageBytes:    1<<20 + overheadBytes,
 		IndexIntervalBytes: 4096,
+
+		MinCleanableDirtyRatio: 0.5,
+		MaxCompactionLag:       1<<63 - 1,
+		DeleteRetention:        24 * time.Hour,
 	}
 }

@@ -14,7 +14,7 @@
 // epoch, and rewrites timestamps under LogAppendTime only.
 //
 // Everything is kept in memory, also what counts as being on disk: Recover
-// forgets what a restart forgets. It leaves out compaction and tiered storage.
+// forgets what a restart forgets. It leaves out tiered storage.
 // It does not lock; a Log belongs to one event loop.
 package commitlog
 
@@ -45,6 +45,7 @@ type Log struct {
 	unstable      kafka.Offset // the first unstable offset; NoOffset if there is none
 
 	checkpoint kafka.Offset // the high watermark as it was last written to disk
+	cleaned    kafka.Offset // up to where the cleaner has been
 }
 
 // New returns an empty log that starts at offset 0. expiration is asked for

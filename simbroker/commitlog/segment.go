@@ -100,7 +100,7 @@ func (s *segment) shouldRoll(c Config, size int64, maxTimestampMs int64, last ka
 	if first := s.batches[0].MaxTimestampMs; first >= 0 {
 		waited = maxTimestampMs - first
 	}
-	return waited > c.SegmentTime.Milliseconds()
+	return waited > c.segmentTime().Milliseconds()
 }
 
 // largestTimestampMs is that of the records, or of the last change where no

@@ -47,6 +47,7 @@ func (l *Log) TruncateTo(offset kafka.Offset, nowMs int64) {
 	l.active().truncate(offset)
 	l.logEnd = offset
 	l.logStart = min(l.logStart, offset)
+	l.cleaned = min(l.cleaned, offset)
 	l.epochs.truncateFromEnd(offset)
 	from, replay := l.producers.Truncate(l.logStart, l.logEnd, nowMs, l.expireMs())
 	l.rebuild(from, replay)
@@ -61,7 +62,7 @@ func (l *Log) Reset(offset kafka.Offset, nowMs int64) {
 	l.segments = []*segment{newSegment(offset, nowMs)}
 	l.epochs.clear()
 	l.producers.Reset(offset)
-	l.logStart, l.logEnd, l.highWatermark = offset, offset, offset
+	l.logStart, l.logEnd, l.highWatermark, l.cleaned = offset, offset, offset, offset
 	l.findUnstable()
 }
 

@@ -48,6 +48,14 @@ func (e *entry) lastSequence() int32 {
 	return e.batches[len(e.batches)-1].lastSequence
 }
 
+// lastDataOffset is the last offset of the epoch's last batch.
+func (e *entry) lastDataOffset() kafka.Offset {
+	if len(e.batches) == 0 {
+		return kafka.NoOffset
+	}
+	return e.batches[len(e.batches)-1].lastOffset
+}
+
 // setEpoch forgets the batches of another epoch.
 func (e *entry) setEpoch(epoch kafka.ProducerEpoch) {
 	if e.epoch != epoch {

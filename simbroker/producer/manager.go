@@ -343,3 +343,20 @@ func describe(ts []txn) string {
 	}
 	return "[" + strings.Join(s, " ") + "]"
 }
+
+// Last is the last of a producer that a log has: where its last data is, of those
+// batches of which sequences are known, or NoOffset if a marker came since; and
+// its epoch.
+type Last struct {
+	DataOffset kafka.Offset
+	Epoch      kafka.ProducerEpoch
+}
+
+// Last tells what must stay in a log for the sake of a known producer.
+func (m *Manager) Last(id kafka.ProducerID) (Last, bool) {
+	e := m.entries[id]
+	if e == nil {
+		return Last{}, false
+	}
+	return Last{e.lastDataOffset(), e.epoch}, true
+}

@@ -174,6 +174,14 @@ func parseInt(name, value string) int64 {
 	return n
 }
 
+func parseFloat(name, value string) float64 {
+	f, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil {
+		panic(fmt.Sprintf("property %s is no number: %q", name, value))
+	}
+	return f
+}
+
 func parseBool(name, value string) bool {
 	switch v := strings.TrimSpace(value); {
 	case strings.EqualFold(v, "true"):

@@ -23,6 +23,9 @@ func (t Inherited) Int(name string) int64 { return parseInt(name, t.String(name)
 // Duration is a property that counts milliseconds; see Config.Duration.
 func (t Inherited) Duration(name string) time.Duration { return duration(t.Int(name)) }
 
+// Float is a number that need not be whole.
+func (t Inherited) Float(name string) float64 { return parseFloat(name, t.String(name)) }
+
 // Bool is a boolean property.
 func (t Inherited) Bool(name string) bool { return parseBool(name, t.String(name)) }
 

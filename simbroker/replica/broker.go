@@ -67,12 +67,13 @@ func (b *Broker) schedule() {
 	for _, t := range b.tasks {
 		t.Stop()
 	}
-	b.tasks = make([]*clock.Timer, 4)
+	b.tasks = make([]*clock.Timer, 5)
 	// Kafka looks for laggards twice in replica.lag.time.max.ms (rule F4).
 	b.every(0, b.cfg.ReplicaLagTimeMax/2, func(p *partition) { p.shrinkISR() })
 	b.every(1, b.cfg.HighWatermarkCheckpoint, func(p *partition) { p.log.Checkpoint() })
 	b.every(2, b.cfg.LogRetentionCheckInterval, func(p *partition) { p.retain() })
 	b.every(3, b.cfg.ProducerIDExpirationCheck, func(p *partition) { p.log.ExpireProducers(b.nowMs()) })
+	b.every(4, b.cfg.LogCleanerBackoff, func(p *partition) { p.compact() })
 }
 
 // every visits all partitions in order, again and again. An interval of zero

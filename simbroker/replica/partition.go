@@ -125,6 +125,13 @@ func (p *partition) retain() {
 	}
 }
 
+// compact cleans the log of a compacted topic, as each replica does for itself.
+func (p *partition) compact() {
+	if p.role != NotHosted && p.log.Config().Compact {
+		p.log.Compact(p.broker.nowMs())
+	}
+}
+
 // checkEpoch compares the leader epoch that a client knows with ours (rule E4);
 // -1 is none.
 func (p *partition) checkEpoch(known kafka.LeaderEpoch) error {

@@ -15,7 +15,7 @@
 // later event; requests that wait when the broker is killed are never
 // answered. Metadata comes from outside by Apply: the package elects nobody.
 //
-// It leaves out compaction, log directories, quotas, authorisation and tiered
+// It leaves out log directories, quotas, authorisation and tiered
 // storage.
 package replica
 
@@ -39,6 +39,7 @@ type Config struct {
 	HighWatermarkCheckpoint      time.Duration // replica.high.watermark.checkpoint.interval.ms
 	FetchMaxBytes                int           // fetch.max.bytes
 	LogRetentionCheckInterval    time.Duration // log.retention.check.interval.ms
+	LogCleanerBackoff            time.Duration // log.cleaner.backoff.ms; 0 without a cleaner
 	ProducerIDExpiration         time.Duration // producer.id.expiration.ms
 	ProducerIDExpirationCheck    time.Duration // producer.id.expiration.check.interval.ms
 
@@ -64,6 +65,7 @@ func DefaultConfig() Config {
 		HighWatermarkCheckpoint:           5 * time.Second,
 		FetchMaxBytes:                     55 << 20,
 		LogRetentionCheckInterval:         5 * time.Minute,
+		LogCleanerBackoff:                 15 * time.Second,
 		ProducerIDExpiration:              24 * time.Hour,
 		ProducerIDExpirationCheck:         10 * time.Minute,
 		TransactionPartitionVerification:  true,

@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "rewrite the texts with the outputs of a
 var dynamic = map[string]bool{
 	"transaction.partition.verification.enable": true,
 	"producer.id.expiration.ms":                 true,
+	"log.cleaner.backoff.ms":                    true,
 	"group.consumer.assignment.interval.ms":     true,
 	"group.share.assignment.interval.ms":        true,
 	"group.streams.assignment.interval.ms":      true,
