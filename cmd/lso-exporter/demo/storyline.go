@@ -27,6 +27,7 @@ var Chapters = []Chapter{
 	{"payments", "group settlement is slow, then catches up: its LSO lag is real"},
 	{"shipments", "transaction carrier-sync is left open: it holds group dispatch back"},
 	{"ledger", "transaction ledger-import hangs: it holds bookkeeping back for good"},
+	{"returns", "group refunds stands still over one record: no transaction is to blame"},
 	{"campaigns", "an application aborts half its work: offsets with nothing to read"},
 	{"audit", "the follower stops fetching now and then: HWM stays behind LEO"},
 }
@@ -58,6 +59,7 @@ const (
 	readableFor  = 2 * time.Second  // ledger and shipments
 	slowFor      = 30 * time.Second
 	catchesUpFor = 15 * time.Second
+	refundsFor   = 5 * time.Second // long enough to commit something
 )
 
 // Play tells the storyline on a cluster until ctx is done. What goes wrong at
@@ -88,6 +90,7 @@ func Play(ctx context.Context, cluster *simbroker.Cluster) error {
 	tell(s.hang)
 	tell(s.leave)
 	tell(s.settle)
+	tell(s.stick)
 	if len(s.brokers) > 1 {
 		tell(s.holdFollower)
 	}
@@ -121,7 +124,7 @@ func (s story) createTopics(ctx context.Context) error {
 		replicas   int16
 	}{
 		{"orders", 3, replicas}, {"invoices", 3, replicas}, {"payments", 1, replicas}, {"shipments", 1, replicas},
-		{"ledger", 1, replicas}, {"campaigns", 1, replicas}, {"audit", 1, min(replicas, 2)},
+		{"ledger", 1, replicas}, {"returns", 1, replicas}, {"campaigns", 1, replicas}, {"audit", 1, min(replicas, 2)},
 	} {
 		_, err := kadm.NewClient(cl).CreateTopic(ctx, t.partitions, t.replicas, nil, t.name)
 		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
@@ -141,6 +144,7 @@ func (s story) applications() []workload.App {
 		workload.Consumer{Seeds: s.seeds, Group: "dispatch", Topic: "shipments"},
 		workload.Consumer{Seeds: s.seeds, Group: "bookkeeping", Topic: "ledger"},
 		workload.Producer{Seeds: s.seeds, Topic: "ledger", Every: 500 * time.Millisecond},
+		workload.Producer{Seeds: s.seeds, Topic: "returns", Every: time.Second},
 		workload.Transactor{Seeds: s.seeds, Topic: "campaigns", TransactionalID: "mailer", Records: 5, Work: 200 * time.Millisecond, Pause: 300 * time.Millisecond, AbortEvery: 2},
 		workload.Consumer{Seeds: s.seeds, Group: "mailing", Topic: "campaigns"},
 		workload.Producer{Seeds: s.seeds, Topic: "audit", Every: 100 * time.Millisecond, LeaderOnly: true},
@@ -182,6 +186,16 @@ func (s story) settle(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// stick has group refunds commit a little, and then stand still over one record.
+func (s story) stick(ctx context.Context) error {
+	group := workload.Consumer{Seeds: s.seeds, Group: "refunds", Topic: "returns"}
+	if err := during(ctx, refundsFor, group.Run); err != nil {
+		return err
+	}
+	group.Batch, group.Work = 1, 1000*time.Hour
+	return group.Run(ctx)
 }
 
 // holdFollower keeps audit's followers from fetching now and then.
