@@ -128,7 +128,7 @@ func below(sortBy string) *common.VizLegendOptionsBuilder {
 // beside is a legend for a few lines, with their last values.
 func beside() *common.VizLegendOptionsBuilder {
 	return common.NewVizLegendOptionsBuilder().ShowLegend(true).DisplayMode(common.LegendDisplayModeTable).
-		Placement(common.LegendPlacementRight).Calcs([]string{"lastNotNull"})
+		Placement(common.LegendPlacementRight).Width(300).Calcs([]string{"lastNotNull"})
 }
 
 // stacked has the lines of a graph stand on each other.

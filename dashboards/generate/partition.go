@@ -26,6 +26,7 @@ func partitionRow() row {
 		"/^log end /": colourLEO, "/^high watermark /": colourHWM, "/^last stable offset /": colourLSO, "/^log start /": quiet,
 	})
 	offsets.OverrideByRegexp("/^committed by /", []dashboard.DynamicConfigValue{
+		{Id: "color", Value: map[string]string{"mode": "shades", "fixedColor": colourRead}},
 		{Id: "custom.lineStyle", Value: map[string]any{"fill": "dash", "dash": []int{8, 6}}},
 	})
 	offsets.OverrideByRegexp("/^log start /", []dashboard.DynamicConfigValue{

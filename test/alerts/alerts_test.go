@@ -123,7 +123,7 @@ func get(t *testing.T, url string) []byte {
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s, %v", url, response.Status, err)
+		t.Fatalf("%s: %s, %v\n%s", url, response.Status, err, body)
 	}
 	return body
 }
