@@ -410,6 +410,11 @@ func TestProblems(t *testing.T) {
 			want: []string{`exporter.yml:2: web.telemetry_path = "/healthz" is a page of its own; choose another path, such as /metrics`},
 		},
 		{
+			name: "telemetry path of the report",
+			file: brokers + "web: {telemetry_path: /api/report}\n",
+			want: []string{`exporter.yml:2: web.telemetry_path = "/api/report" is a page of its own; choose another path, such as /metrics`},
+		},
+		{
 			name: "telemetry path without a slash",
 			file: brokers + "web: {telemetry_path: metrics}\n",
 			want: []string{`exporter.yml:2: web.telemetry_path = "metrics" does not start with a slash; write such as /metrics`},

@@ -478,12 +478,15 @@ func folder(text string) error {
 // plainPath matches paths that need no escape.
 var plainPath = regexp.MustCompile(`^(?:/[A-Za-z0-9._~-]+)+$`)
 
+// ownPages are the exporter's own pages.
+var ownPages = []string{"/", "/healthz", "/readyz", "/config", "/api/report"}
+
 // path accepts what net/http can serve beside the exporter's own pages.
 func path(text string) error {
 	switch {
 	case !strings.HasPrefix(text, "/"):
 		return errors.New("does not start with a slash; write such as /metrics")
-	case text == "/" || text == "/healthz" || text == "/readyz":
+	case slices.Contains(ownPages, text):
 		return errors.New("is a page of its own; choose another path, such as /metrics")
 	case !plainPath.MatchString(text) || slices.ContainsFunc(strings.Split(text, "/"), func(part string) bool { return part == "." || part == ".." }):
 		return errors.New("is not a plain path; write such as /metrics")

@@ -53,9 +53,7 @@ func NewHandler(o Options) http.Handler {
 		plain(w, http.StatusOK, "ready")
 	})
 	for _, path := range statusPaths {
-		if path != o.TelemetryPath {
-			mux.Handle("GET "+path, o.Status)
-		}
+		mux.Handle("GET "+path, o.Status)
 	}
 	return mux
 }

@@ -77,7 +77,8 @@ var (
 	}()
 )
 
-// statusPaths are the paths of all that NewStatus serves.
+// statusPaths are the paths of all that NewStatus serves. The configuration takes
+// none of them for the metrics.
 var statusPaths = []string{"/{$}", "/config", "/api/report"}
 
 // NewStatus returns the handler of the status page and of what it leads to:

@@ -139,6 +139,7 @@ func listenForDemo(addresses []string) ([]net.Listener, error) {
 // demoHeader says where things are and what there is to see.
 func demoHeader(pages net.Addr, bootstrap []string, storyline bool) []string {
 	lines := []string{
+		fmt.Sprintf("status   http://%s/", pages),
 		fmt.Sprintf("metrics  http://%s/metrics", pages),
 		"brokers  " + strings.Join(bootstrap, ","),
 	}
