@@ -78,7 +78,7 @@ func newExporter(t testing.TB, name string, client collector.Client, now func() 
 	})
 	e.runner.Subscribe(exposition.Publish)
 	e.server = httptest.NewServer(web.NewHandler(web.Options{
-		Metrics: exposition, TelemetryPath: "/metrics", View: e.runner.View, Version: "v0", Now: now}))
+		Metrics: exposition, TelemetryPath: "/metrics", View: e.runner.View, Status: http.NotFoundHandler(), Now: now}))
 	t.Cleanup(e.server.Close)
 	return e
 }
