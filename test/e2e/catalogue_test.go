@@ -13,7 +13,7 @@ import (
 func proven(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
-	for _, folder := range []string{"both", "simulated"} {
+	for _, folder := range []string{"both", "long", "simulated"} {
 		for name, text := range texts(t, folder) {
 			story, err := scenario.Parse(name, text, newStage().verbs()...)
 			if err != nil {

@@ -22,6 +22,7 @@ func (s *stage) diagnoseVerbs() []scenario.Verb {
 	return []scenario.Verb{
 		{Name: "diagnose", Usage: "diagnose TOPIC|GROUP|ID…", Parse: s.diagnose},
 		{Name: "abort", Usage: "abort PARTITION", Parse: s.abort},
+		{Name: "meanwhile", Usage: "meanwhile GROUP PARTITION OFFSET", Parse: s.setMeanwhile},
 	}
 }
 
@@ -50,11 +51,32 @@ func (s *stage) lookAround(ctx context.Context, o diagnose.Options) (*diagnose.R
 		if len(watch.Pending()) == 0 {
 			break
 		}
-		if err := s.cluster.Wait(ctx, 2*time.Second); err != nil {
+		if do := s.meanwhile; do != nil {
+			s.meanwhile = nil
+			if err := do(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.cluster.Wait(ctx, time.Second); err != nil {
 			return nil, err
 		}
 	}
 	return watch.Report(), nil
+}
+
+// setMeanwhile has the member of a group commit between the first look of the
+// next report and its second.
+func (s *stage) setMeanwhile(words []string) (scenario.Action, error) {
+	if len(words) != 3 {
+		return nil, fmt.Errorf("a group, a partition and an offset")
+	}
+	return func(_ context.Context, p *scenario.Play) (string, error) {
+		s.meanwhile = func(ctx context.Context) error {
+			_, err := s.commitAsMember(ctx, p, words)
+			return err
+		}
+		return "", nil
+	}, nil
 }
 
 // diagnose prints the answer with its exit status, and the headlines of what is
@@ -96,19 +118,21 @@ func (s *stage) diagnose(words []string) (scenario.Action, error) {
 				lines = append(lines, m.Right+" hides "+m.Hides, m.Grant)
 			}
 		}
-		return symbolic(p, words, strings.Join(lines, "\n")), nil
+		return symbolic(ctx, p, words, strings.Join(lines, "\n"))
 	}, nil
 }
 
 var (
 	producerText = regexp.MustCompile(`\(?producer (\d+) epoch (\d+)\)?`)
 	brokerText   = regexp.MustCompile(`(broker|coordinator) (\d+)\b`)
+	logOffset    = regexp.MustCompile(`(?m)^(G\d+-log is held back: .* at offset )\d+`)
 	spanText     = regexp.MustCompile(`\d+ (ms|s|m|h|d)( \d+ (s|m|h))?\b`)
 )
 
-// symbolic writes a text as scenarios name what it speaks of; times are those
-// of no two runs.
-func symbolic(p *scenario.Play, words []string, text string) string {
+// symbolic writes a text as scenarios name what it speaks of, with G1-log for the
+// partition that keeps a group that was asked about; times, and offsets
+// in that partition, are those of no two runs.
+func symbolic(ctx context.Context, p *scenario.Play, words []string, text string) (string, error) {
 	text = producerText.ReplaceAllStringFunc(text, func(found string) string {
 		m := producerText.FindStringSubmatch(found)
 		id, _ := strconv.ParseInt(m[1], 10, 64)
@@ -121,9 +145,17 @@ func symbolic(p *scenario.Play, words []string, text string) string {
 		return m[1] + " " + p.BrokerOf(int32(id))
 	})
 	for _, w := range words {
-		text = strings.ReplaceAll(text, p.Name(w), w)
+		if w[0] != 'G' || !strings.Contains(text, "__consumer_offsets") {
+			continue
+		}
+		log, partition, err := p.Partition(ctx, w+"-log")
+		if err != nil {
+			return "", err
+		}
+		text = strings.ReplaceAll(text, fmt.Sprintf("%s-%d", log, partition), w+"-log")
 	}
-	return spanText.ReplaceAllString(text, "set")
+	text = logOffset.ReplaceAllString(p.InSymbols(text), "${1}set")
+	return spanText.ReplaceAllString(text, "set"), nil
 }
 
 // abort carries out the command with which a report ends a transaction by hand:

@@ -22,7 +22,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/test/witness"
 )
 
-// update rewrites the texts of testdata/both with what a real Kafka gave, and
+// update rewrites the texts of testdata/both and testdata/long with what a real Kafka gave, and
 // those of testdata/simulated with what the simulator gave: to be reviewed as a
 // difference.
 var update = flag.Bool("update", false, "rewrite the texts with the outputs that were given")
@@ -79,7 +79,7 @@ func play(t *testing.T, folder, name, text string, s *stage, opts scenario.Optio
 // Every text gives its samples on the simulator, in process and under simulated
 // time.
 func TestOnSimulator(t *testing.T) {
-	for _, folder := range []string{"both", "simulated"} {
+	for _, folder := range []string{"both", "long", "simulated"} {
 		all := texts(t, folder)
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			text := all[name]
@@ -114,7 +114,8 @@ func given(t *testing.T, name, text string) map[string]string {
 	return properties
 }
 
-// The texts of testdata/both give the same samples on a real Kafka.
+// The texts of testdata/both and testdata/long give the same samples on a real
+// Kafka.
 func TestOnKafka(t *testing.T) {
 	version := kafka.Version(t)
 	cluster := kafka.StartFor(t, kafka.Config{Version: version, Brokers: 3, Properties: litmus.Properties()})
@@ -127,24 +128,29 @@ func TestOnKafka(t *testing.T) {
 	late := timing
 	late.HeartbeatInterval = 2 * time.Second
 	watched := witness.New(network.Brokers(), late, network.Now())
-	all := texts(t, "both")
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		text := all[name]
-		t.Run(name, func(t *testing.T) {
-			client, err := collector.NewKafka(kgo.SeedBrokers(cluster.Bootstrap()...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer client.Close()
-			s := newStage()
-			s.cluster, s.witness, s.kafka = watched.Watch(network), watched, cluster
-			s.restart = func() *exporter {
-				e := newExporter(t, t.Name(), client, network.Now, s.options, metrics.Options{})
-				t.Cleanup(func() { e.judge(watched.Acts()) })
-				return e
-			}
-			s.exporter = s.restart()
-			play(t, "both", name, text, s, scenario.Options{Given: litmus.Properties()}, *update)
-		})
+	for _, folder := range []string{"both", "long"} {
+		all := texts(t, folder)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			text := all[name]
+			t.Run(name, func(t *testing.T) {
+				if folder == "long" {
+					kafka.Long(t)
+				}
+				client, err := collector.NewKafka(kgo.SeedBrokers(cluster.Bootstrap()...))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer client.Close()
+				s := newStage()
+				s.cluster, s.witness, s.kafka = watched.Watch(network), watched, cluster
+				s.restart = func() *exporter {
+					e := newExporter(t, t.Name(), client, network.Now, s.options, metrics.Options{})
+					t.Cleanup(func() { e.judge(watched.Acts()) })
+					return e
+				}
+				s.exporter = s.restart()
+				play(t, folder, name, text, s, scenario.Options{Given: litmus.Properties()}, *update)
+			})
+		}
 	}
 }

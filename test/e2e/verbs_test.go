@@ -39,6 +39,8 @@ type stage struct {
 	sessions map[string]*shareSession
 	topicIDs map[string][16]byte
 	partial  *lag.View // of the last sweep that missed something
+	// meanwhile is done between the first two looks of the next report.
+	meanwhile func(context.Context) error
 }
 
 // newStage returns a stage without a cluster, on which texts can be parsed.
@@ -63,6 +65,8 @@ func newStage() *stage {
 //	verdict PARTITION never=…    sweeps, and prints the verdict alone; it may be none of those named, in no try
 //	diagnose T1|G1|X1…           what the report for people says of topics, groups or transactional ids: the answer,
 //	                             the headlines, and the commands that abort; spans of time are "set"
+//	meanwhile GROUP PARTITION OFFSET
+//	                             the member commits between the first two looks of the next report
 //	abort PARTITION              carries out such a command, on a real Kafka with Kafka's own tool
 //	ready                        what /readyz says
 //	exporter OPTION=VALUE…       ends the exporter and starts another one: period, still-after, look-up-after, census,
