@@ -26,12 +26,30 @@ type Runner struct {
 // options are not valid.
 func NewRunner(client Client, options Options) *Runner {
 	sweeper := NewSweeper(client, options)
-	o := &sweeper.options
-	tracker := lag.Settings{
-		Period: o.Period, StillAfter: o.StillAfter, StalledAfter: o.LookUpAfter, ReadUncommitted: o.ReadUncommitted,
-	}.NewTracker()
+	tracker := sweeper.options.tracking().NewTracker()
 	sweeper.consult(tracker)
 	return &Runner{sweeper: sweeper, tracker: tracker, auditor: NewAuditor(client, options)}
+}
+
+// Succeed returns a runner that asks client under options of its own, and goes
+// on where r has ended: it remembers what r has seen, and has r's last view until
+// its own first sweep has ended. r must not be used any more, but for its view.
+// Succeed panics if the options are not valid; then nothing has changed.
+func (r *Runner) Succeed(client Client, options Options) *Runner {
+	next := NewRunner(client, options)
+	r.tracker.Reconfigure(next.sweeper.options.tracking())
+	next.tracker = r.tracker
+	next.sweeper.consult(r.tracker)
+	next.view.Store(r.view.Load())
+	if next.sweeper.options.enabled(Audits) {
+		next.audit.Store(r.audit.Load())
+	}
+	return next
+}
+
+// tracking are the settings of the tracker that goes with the options.
+func (o *Options) tracking() lag.Settings {
+	return lag.Settings{Period: o.Period, StillAfter: o.StillAfter, StalledAfter: o.LookUpAfter, ReadUncommitted: o.ReadUncommitted}
 }
 
 // Run sweeps at once and then once every period, one sweep at a time, until

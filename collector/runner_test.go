@@ -237,3 +237,34 @@ func TestStoppingInASweepPublishesNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestSucceed: a runner with other options goes on where the one before ended.
+func TestSucceed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1)
+		f.topic("orders", 1)
+		f.topic("internal", 1)
+		runFor := func(r *Runner, d time.Duration) {
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { r.Run(ctx); close(done) }()
+			time.Sleep(d)
+			cancel()
+			<-done
+		}
+		before := NewRunner(f, Options{Jitter: -1})
+		runFor(before, 25*time.Second)
+		after := before.Succeed(f, Options{Jitter: -1, Period: time.Second, Topics: func(name string) bool { return name == "orders" }})
+		if v := after.View(); v == nil || v != before.View() {
+			t.Errorf("the view before the first sweep is %+v", v)
+		}
+		runFor(after, 10*time.Second)
+		v := after.View()
+		if len(v.Topics) != 1 || v.Period != time.Second {
+			t.Errorf("%d topics, period %v", len(v.Topics), v.Period)
+		}
+		if got := v.Topics[0].Partitions[0].StalledFor; got != 34*time.Second {
+			t.Errorf("stalled for %v, want 34s", got)
+		}
+	})
+}

@@ -100,6 +100,10 @@ func (s Settings) NewTracker() *Tracker {
 	}
 }
 
+// Reconfigure gives the tracker other settings; what it remembers stays. It
+// panics if the settings make no sense.
+func (t *Tracker) Reconfigure(s Settings) { t.settings = s.NewTracker().settings }
+
 // Observe takes the next sample and returns the view after it. The tracker
 // keeps no reference to the sample, but the view shares its strings, Cluster,
 // Audit and Missed.
