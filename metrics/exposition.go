@@ -76,20 +76,49 @@ type Exposition struct {
 
 // NewExposition returns an exposition that has no view yet.
 func NewExposition(options Options) *Exposition {
-	if options.Granularity == "" {
-		options.Granularity = PerPartition
+	options = options.withDefaults()
+	return newExposition(options, newSelf(options))
+}
+
+// Succeed returns an exposition under other options that goes on where e is:
+// with its counters, if the value of the label cluster is the same, and with its
+// last view until another one is published.
+func (e *Exposition) Succeed(options Options) *Exposition {
+	options = options.withDefaults()
+	self := e.Self
+	if options.Cluster != e.options.Cluster {
+		self = newSelf(options)
 	}
-	if options.Now == nil {
-		options.Now = time.Now
+	self.forget(options.Without)
+	next := newExposition(options, self)
+	if last := e.page.Load(); last != nil {
+		next.show(last.view)
 	}
-	e := &Exposition{Self: newSelf(options), options: options}
+	return next
+}
+
+// withDefaults fills in what was left zero.
+func (o Options) withDefaults() Options {
+	if o.Granularity == "" {
+		o.Granularity = PerPartition
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+func newExposition(options Options, self *Self) *Exposition {
+	e := &Exposition{Self: self, options: options}
 	for _, s := range sources {
 		if options.shows(s) {
 			e.sources = append(e.sources, s)
 		}
 	}
-	e.Self.registry.MustRegister(newPageCollector(e))
-	e.own = prometheus.Gatherers{e.Self.registry}
+	page := prometheus.NewRegistry()
+	page.MustRegister(newPageCollector(e))
+	page.MustRegister(infos(options)...)
+	e.own = prometheus.Gatherers{e.Self.registry, page}
 	if options.Process != nil {
 		e.own = append(e.own, options.Process)
 	}
@@ -97,11 +126,22 @@ func NewExposition(options Options) *Exposition {
 	return e
 }
 
+// Withdraw leaves out the last view until another one is published.
+func (e *Exposition) Withdraw() { e.page.Store(nil) }
+
 // Publish makes view the one that is served; views are published in the order
 // in which they were made. The forms in which the view before was asked for
 // are encoded before Publish returns. It panics when the view holds a thing
 // twice.
 func (e *Exposition) Publish(view *lag.View) {
+	cut := e.show(view)
+	if !slices.Contains(e.options.Without, "transactions") {
+		e.Self.seriesCut.WithLabelValues(blockingTransactionInfo).Add(float64(cut))
+	}
+}
+
+// show is Publish without counting; it returns how many series were cut.
+func (e *Exposition) show(view *lag.View) (cut int) {
 	next := &page{
 		view: view, sources: e.sources, objects: objectsOf(view, e.options.Cluster),
 		bodies: make(map[form]*body), asked: make(map[form]bool),
@@ -112,9 +152,7 @@ func (e *Exposition) Publish(view *lag.View) {
 		}
 	}
 	e.page.Store(next)
-	if !slices.Contains(e.options.Without, "transactions") {
-		e.Self.seriesCut.WithLabelValues(blockingTransactionInfo).Add(float64(max(0, next.objects.cut)))
-	}
+	return max(0, next.objects.cut)
 }
 
 // current is the page to be served now; nil when the last view has expired or

@@ -65,6 +65,10 @@ var (
 		"Names on this page that could not be shown as they are, by label: they are longer than 1,024 characters or not valid UTF-8.", "label")
 	buildInfo = ofProcess(own("lso_exporter_build_info", Gauge, "",
 		"Always 1. What was built.", "version", "revision", "goversion"))
+	reloadSuccessful = ofProcess(own("lso_exporter_config_last_reload_successful", Gauge, "",
+		"1 when the configuration was good that was read last, at the start or for a reload; 0 while it was not and the one before is in effect."))
+	reloadTimestamp = ofProcess(own("lso_exporter_config_last_reload_success_timestamp_seconds", Gauge, "seconds since the epoch",
+		"When the configuration in effect was read."))
 	configInfo = ofProcess(own("lso_exporter_config_info", Gauge, "",
 		"Always 1. Fingerprint of the configuration in effect, and the granularity of group metrics.", "fingerprint", "granularity"))
 )
@@ -74,6 +78,7 @@ var selfMetrics = []Metric{
 	sweepDuration, sweeps, lastSweepTimestamp, lastSweepSuccess, readGap,
 	collectorSuccess, collectorDuration, requests, auditRequests, requestDuration,
 	partitions, groups, errorsTotal, clockSkew, seriesCut, alteredLabelValues, buildInfo, configInfo,
+	reloadSuccessful, reloadTimestamp,
 }
 
 // missKinds are the kinds of errors, so that each has a sample from the start.
@@ -116,6 +121,8 @@ type Self struct {
 	errors            *prometheus.CounterVec
 	clockSkew         *prometheus.CounterVec
 	seriesCut         *prometheus.CounterVec
+	reloadSuccessful  *prometheus.GaugeVec
+	reloadTimestamp   *prometheus.GaugeVec
 }
 
 // newSelf registers the exporter's own metrics, but for those that describe a
@@ -134,10 +141,9 @@ func newSelf(o Options) *Self {
 		errors:            counterVec(o, errorsTotal),
 		clockSkew:         counterVec(o, clockSkew),
 		seriesCut:         counterVec(o, seriesCut),
+		reloadSuccessful:  gaugeVec(o, reloadSuccessful),
+		reloadTimestamp:   gaugeVec(o, reloadTimestamp),
 	}
-	build, config := gaugeVec(o, buildInfo), gaugeVec(o, configInfo)
-	build.WithLabelValues(o.Build.Version, o.Build.Revision, o.Build.GoVersion).Set(1)
-	config.WithLabelValues(o.Fingerprint, string(o.Granularity)).Set(1)
 	s.sweepDuration.WithLabelValues()
 	s.readGap.WithLabelValues()
 	s.clockSkew.WithLabelValues()
@@ -150,8 +156,17 @@ func newSelf(o Options) *Self {
 		s.errors.WithLabelValues(string(kind))
 	}
 	s.registry.MustRegister(s.sweepDuration, s.sweeps, s.readGap, s.collectorSuccess, s.collectorDuration,
-		s.requests, s.auditRequests, s.requestDuration, s.errors, s.clockSkew, s.seriesCut, build, config)
+		s.requests, s.auditRequests, s.requestDuration, s.errors, s.clockSkew, s.seriesCut, s.reloadSuccessful, s.reloadTimestamp)
+	s.Reloaded(o.Now(), true)
 	return s
+}
+
+// infos are the metrics that say what was built and how it is configured.
+func infos(o Options) []prometheus.Collector {
+	build, config := gaugeVec(o, buildInfo), gaugeVec(o, configInfo)
+	build.WithLabelValues(o.Build.Version, o.Build.Revision, o.Build.GoVersion).Set(1)
+	config.WithLabelValues(o.Fingerprint, string(o.Granularity)).Set(1)
+	return []prometheus.Collector{build, config}
 }
 
 // constLabels are the labels that a metric has by configuration.
@@ -224,6 +239,25 @@ func (s *Self) Sweep(result string, took time.Duration) {
 // Errors counts n errors of one kind.
 func (s *Self) Errors(kind lag.MissKind, n int) {
 	s.errors.WithLabelValues(string(kind)).Add(float64(n))
+}
+
+// forget leaves out how collectors fared that are switched off.
+func (s *Self) forget(collectors []string) {
+	for _, name := range collectors {
+		s.collectorSuccess.DeleteLabelValues(name)
+		s.collectorDuration.DeleteLabelValues(name)
+	}
+}
+
+// Reloaded records that a configuration was read at a time, and whether it is in
+// effect.
+func (s *Self) Reloaded(at time.Time, success bool) {
+	if !success {
+		s.reloadSuccessful.WithLabelValues().Set(0)
+		return
+	}
+	s.reloadSuccessful.WithLabelValues().Set(1)
+	s.reloadTimestamp.WithLabelValues().Set(float64(at.UnixMilli()) / 1000)
 }
 
 // Skew counts n answers that dated a record later than it was seen.
