@@ -51,8 +51,9 @@ type Config struct {
 	Topics Filter
 	Groups Filter
 
-	Web Web
-	Log Log
+	Web    Web
+	Reload Reload
+	Log    Log
 }
 
 // Kafka is how the cluster is reached.
@@ -217,6 +218,12 @@ type Web struct {
 	// TelemetryPath is the path under which metrics are served; it starts with
 	// a slash.
 	TelemetryPath string
+}
+
+// Reload is how changes of the configuration are found while the exporter runs.
+type Reload struct {
+	// Interval is the time from one look at the files to the next; 0 for none.
+	Interval time.Duration
 }
 
 // Log is what the exporter writes to standard error.

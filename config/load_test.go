@@ -75,6 +75,7 @@ func TestDefaults(t *testing.T) {
 		Topics:      Filter{Include: all},
 		Groups:      Filter{Include: all},
 		Web:         Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
+		Reload:      Reload{Interval: 5 * time.Second},
 		Log:         Log{Level: "info", Format: "text"},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -144,6 +145,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"web.listen_address":             {text: "127.0.0.1:0,[::1]:0", yaml: `["127.0.0.1:0", "[::1]:0"]`},
 		"web.config_file":                {text: "web.yml"},
 		"web.telemetry_path":             {text: "/m"},
+		"reload.interval":                {text: "1m"},
 		"log.level":                      {text: "debug"},
 		"log.format":                     {text: "json"},
 	}

@@ -79,10 +79,10 @@ var securitySettings = []setting{
 		func(c *Config) *bool { return &c.Kafka.TLS.Enabled }),
 	authoritiesFile("kafka.tls.ca_file", "kafka.tls.ca-file", "File (PEM) with the certificates of the authorities that may have signed the brokers'. Without it, those that the system trusts.",
 		func(c *Config) *string { return &c.Kafka.TLS.CAFile }),
-	text("kafka.tls.cert_file", "kafka.tls.cert-file", "File (PEM) with the client certificate, and those of the authorities between it and a root if there are any. Needs kafka.tls.key_file.",
-		func(c *Config) *string { return &c.Kafka.TLS.CertFile }, anyText),
-	text("kafka.tls.key_file", "kafka.tls.key-file", "File (PEM) with the key of the client certificate, unencrypted.",
-		func(c *Config) *string { return &c.Kafka.TLS.KeyFile }, anyText),
+	namesFile(text("kafka.tls.cert_file", "kafka.tls.cert-file", "File (PEM) with the client certificate, and those of the authorities between it and a root if there are any. Needs kafka.tls.key_file.",
+		func(c *Config) *string { return &c.Kafka.TLS.CertFile }, anyText)),
+	namesFile(text("kafka.tls.key_file", "kafka.tls.key-file", "File (PEM) with the key of the client certificate, unencrypted.",
+		func(c *Config) *string { return &c.Kafka.TLS.KeyFile }, anyText)),
 	text("kafka.tls.server_name", "kafka.tls.server-name", "Name that the brokers' certificates must be for. Without it, the host that is connected to.",
 		func(c *Config) *string { return &c.Kafka.TLS.ServerName }, anyText),
 	boolean("kafka.tls.insecure_skip_verify", "kafka.tls.insecure-skip-verify", "INSECURE: accept any certificate, so that anybody on the way can read and change everything, logins included.",
@@ -111,7 +111,7 @@ var securitySettings = []setting{
 
 // authoritiesFile declares a file with certificates.
 func authoritiesFile(key, flag, help string, field func(*Config) *string) setting {
-	s := text(key, flag, help, field, anyText)
+	s := namesFile(text(key, flag, help, field, anyText))
 	s.verify = func(c *Config) error {
 		name := *field(c)
 		if name == "" {

@@ -50,6 +50,7 @@ var sections = slices.Concat([]section{
 	{"topics", "The topics to read. The expressions match whole names and are applied before requests are made."},
 	{"groups", "The groups to read, and what is asked about them. The expressions match whole names; which groups are read is decided before requests are made."},
 	{"web", "How the exporter is reached."},
+	{"reload", "The look for changes of the configuration while the exporter runs."},
 	{"log", "What is written to standard error."},
 })
 
@@ -81,6 +82,7 @@ type setting struct {
 	kind kind
 
 	options []string // the only values there are; nil for any of the kind
+	fixed   bool     // cannot change while the exporter runs
 	example string   // a value for what is required and has no default; empty else
 
 	// set stores texts (one, unless the kind is a list) in c. Its error words
@@ -221,12 +223,15 @@ var settings = slices.Concat([]setting{
 	boolean("groups.pending_commits", "groups.pending-commits", "Ask for offset commits in transactions that have not ended, with one request a broker and sweep at most, only while a transaction is open on the partition of `__consumer_offsets` that keeps the group.",
 		func(c *Config) *bool { return &c.GroupStates.PendingCommits }),
 
-	addresses("web.listen_address", "web.listen-address", "Addresses to listen on, host:port each; no host means all interfaces.",
-		func(c *Config) *[]string { return &c.Web.ListenAddresses }, CheckListenAddress, sameListener),
-	text("web.config_file", "web.config.file", "Web configuration file of Prometheus' exporter toolkit, for TLS and basic authentication. Without it, plain HTTP.",
-		func(c *Config) *string { return &c.Web.ConfigFile }, anyText),
+	fixed(addresses("web.listen_address", "web.listen-address", "Addresses to listen on, host:port each; no host means all interfaces.",
+		func(c *Config) *[]string { return &c.Web.ListenAddresses }, CheckListenAddress, sameListener)),
+	fixed(namesFile(text("web.config_file", "web.config.file", "Web configuration file of Prometheus' exporter toolkit, for TLS and basic authentication. Without it, plain HTTP.",
+		func(c *Config) *string { return &c.Web.ConfigFile }, anyText))),
 	text("web.telemetry_path", "web.telemetry-path", "Path under which metrics are served.",
 		func(c *Config) *string { return &c.Web.TelemetryPath }, path),
+
+	duration("reload.interval", "reload.interval", "Time from one look whether the configuration file, or a file that it names, has changed to the next; what has changed is in effect after the second. `0s` looks only on the signal SIGHUP.",
+		func(c *Config) *time.Duration { return &c.Reload.Interval }, 0, time.Hour),
 
 	choice("log.level", "log.level", "Lowest level that is logged.",
 		func(c *Config) *string { return &c.Log.Level }, "trace", "debug", "info", "warn", "error"),
@@ -262,8 +267,24 @@ func defaults() Config {
 		Topics: Filter{Include: all},
 		Groups: Filter{Include: all},
 		Web:    Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
+		Reload: Reload{Interval: 5 * time.Second},
 		Log:    Log{Level: "info", Format: "text"},
 	}
+}
+
+// fixed marks a setting that cannot change while the exporter runs.
+func fixed(s setting) setting {
+	s.fixed = true
+	s.help += " Cannot change while the exporter runs."
+	return s
+}
+
+// namesFile marks a setting whose value is empty or the name of a file.
+func namesFile(s setting) setting {
+	s.files = func(c *Config) []string {
+		return slices.DeleteFunc(slices.Clone(s.get(c)), func(name string) bool { return name == "" })
+	}
+	return s
 }
 
 // required marks a setting without a default that a command which reaches a
