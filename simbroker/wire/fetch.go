@@ -8,23 +8,23 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 )
 
-// fetch serves Fetch (section D), and the long poll in it (rule D7). There are
-// no fetch sessions: the session id in responses is 0, which clients take as
-// "none was made", and an id in a request is FETCH_SESSION_ID_NOT_FOUND.
+// fetch serves Fetch (section D), and the long poll in it (rule D7).
 //
-// v4: isolation level, aborted transactions. v5: log start offsets. v9: leader
+// v4: isolation level, aborted transactions. v5: log start offsets. v7: fetch
+// sessions (KIP-227). v9: leader
 // epochs (rule E4). v11: any replica serves a consumer (rule D1). v12:
 // divergence (KIP-595). v13: topic ids in place of names. v15: the replica's
 // id in a tagged field. v16: the leader and its address with
 // NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951). v17 and v18 say
 // more of the replica, which the simulator does not need.
 func (c *call) fetch(req *kmsg.FetchRequest) {
-	if req.SessionID != 0 {
-		c.refuse(errFetchSessionIDNotFound)
-		return
-	}
 	if !knownIsolation(req.IsolationLevel) {
 		c.refuse(kafka.ErrUnknownServerError)
+		return
+	}
+	context, topics, err := c.openFetch(req)
+	if err != nil {
+		c.refuse(err)
 		return
 	}
 	answer := &fetchAnswer{version: req.Version, resp: kmsg.NewPtrFetchResponse()}
@@ -37,10 +37,11 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 		MinBytes:      int(min(req.MinBytes, req.MaxBytes)),
 		MaxBytes:      int(req.MaxBytes),
 	}
-	for i := range req.Topics {
-		c.fetchTopic(&req.Topics[i], &room, answer)
+	for i := range topics {
+		c.fetchTopic(&topics[i], &room, answer)
 	}
 	if len(room.Partitions) == 0 {
+		context.finish(answer.resp)
 		c.send(answer.resp)
 		return
 	}
@@ -53,6 +54,7 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 			}
 		}
 		answer.resp.Brokers = c.endpoints(answer.leaders)
+		context.finish(answer.resp)
 		c.send(answer.resp)
 	})
 }
@@ -192,7 +194,8 @@ func unfetchedPartition(number int32, code int16) kmsg.FetchResponseTopicPartiti
 func refuseFetch(req *kmsg.FetchRequest, code int16) kmsg.Response {
 	resp := kmsg.NewPtrFetchResponse()
 	resp.ErrorCode = code
-	if code == codeOf(errFetchSessionIDNotFound) {
+	switch code {
+	case codeOf(errFetchSessionIDNotFound), codeOf(errInvalidFetchSessionEpoch), codeOf(kafka.ErrFetchSessionTopicIDError):
 		return resp // no session, no partitions
 	}
 	for i := range req.Topics {

@@ -12,7 +12,8 @@ import (
 // Server serves one broker's clients. A Server without a listener serves
 // in-process calls of Handle alone.
 type Server struct {
-	broker *Broker
+	broker  *Broker
+	fetches fetchSessions // belongs to events
 
 	mu        sync.Mutex // guards what accepting goroutines share with events
 	entrances []*entrance
@@ -89,11 +90,17 @@ func (s *Server) Start() error {
 
 // Kill resets all connections and refuses new ones, as the death of a process
 // does. It belongs to events: no request of before is handled afterwards.
-func (s *Server) Kill() { s.shut(true) }
+func (s *Server) Kill() {
+	s.fetches.clear()
+	s.shut(true)
+}
 
 // Stop closes all connections and refuses new ones, as a controlled shutdown
 // does at its end. It belongs to events.
-func (s *Server) Stop() { s.shut(false) }
+func (s *Server) Stop() {
+	s.fetches.clear()
+	s.shut(false)
+}
 
 // Close stops the server for good and waits for its goroutines. It must not be
 // called from an event.

@@ -9,8 +9,7 @@
 // records, rule A5) and its closed connections (unknown APIs, unsupported
 // versions, requests that cannot be decoded).
 //
-// It leaves out fetch sessions (the session id is always 0, which clients take
-// as "none", rule D7), quotas (throttle times are always 0), TLS and
+// It leaves out quotas (throttle times are always 0), TLS and
 // delegation tokens, logins that end (KIP-368), and the replicas' own requests:
 // the brokers of a cluster talk to each other without a socket. Idle connections
 // are never closed.
