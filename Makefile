@@ -27,6 +27,7 @@ lint: ## Check formatting, go vet and staticcheck.
 
 generate: ## Make golden files and the generated parts of docs/ anew.
 	go test ./config ./metrics ./alerting ./dashboards/generate ./web -update
+	go test ./test/deploy -update # what the charts take over from these
 
 kafka: ## Run the tests that need a real Kafka.
 	LSO_KAFKA=$(KAFKA) go test -p 1 -timeout 40m ./test/...
