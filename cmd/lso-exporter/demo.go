@@ -67,7 +67,10 @@ func (f *demoFlags) config() (config.Config, error) {
 	if err != nil {
 		return config.Config{}, err
 	}
-	return loaded.Validated()
+	c, err := loaded.Validated()
+	// Here no other cluster's coordinators are asked, and a minute is long.
+	c.Transactions.CensusInterval = 5 * time.Second
+	return c, err
 }
 
 // demo runs cluster, storyline and exporter until the process is told to stop
