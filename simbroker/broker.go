@@ -44,21 +44,18 @@ type broker struct {
 	startErr   error
 }
 
-func newBroker(c *Cluster, id kafka.BrokerID, static property.Values) *broker {
+func newBroker(c *Cluster, id kafka.BrokerID, static property.Values, listeners []listenerSetting) *broker {
 	b := &broker{port: newPort(c.loop), cluster: c, id: id, static: static, cleanEpoch: -1}
 	b.served = &wire.Broker{ID: id, Loop: c.loop, Host: b.host, Intercept: b.intercept}
-	b.secure()
+	b.secure(listeners)
 	b.server = wire.NewServer(b.served)
 	return b
 }
 
 // secure sets up what checkSecurity has found in order.
-func (b *broker) secure() {
-	listeners, err := listenersOf(b.static)
-	if err == nil {
-		b.authorizer, err = newAuthorizer(b.static)
-	}
-	if err != nil {
+func (b *broker) secure(listeners []listenerSetting) {
+	var err error
+	if b.authorizer, err = newAuthorizer(b.static); err != nil {
 		panic(fmt.Sprintf("broker %d: properties passed the check: %v", b.id, err))
 	}
 	for _, l := range listeners {

@@ -11,9 +11,9 @@
 //	clients ──TCP──▶ wire ──▶ txn, group, replica ◀──messages──▶ other brokers
 //	Request ──────────▲            commitlog                      controller
 //
-// Everything is kept in memory. TLS, rights between brokers, quotas, tiered
-// storage, share coordinators (what share groups were delivered is
-// kept beside the brokers) and a failing controller are left out.
+// Everything is kept in memory. Rights between brokers, quotas, tiered storage,
+// share coordinators (what share groups were delivered is kept beside the
+// brokers) and a failing controller are left out.
 package simbroker
 
 import (
@@ -131,11 +131,11 @@ func Start(cfg Config) (*Cluster, error) {
 	if cfg.Clock.simulated && cfg.ListenAddress != "" {
 		return nil, fmt.Errorf("start cluster: a simulated clock excludes TCP, but the listen address is %s", cfg.ListenAddress)
 	}
-	static, err := cfg.check()
+	static, listeners, err := cfg.check()
 	if err != nil {
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
-	c := newCluster(cfg, static)
+	c := newCluster(cfg, static, listeners)
 	if err := c.prepare(); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("start cluster: %w", err)
@@ -152,24 +152,25 @@ func Start(cfg Config) (*Cluster, error) {
 // the properties which all brokers share.
 const controllerID = 0
 
-// check is each node's properties, by its id.
-func (cfg Config) check() ([]property.Values, error) {
+// check is each node's properties, by its id, and each broker's listeners.
+func (cfg Config) check() ([]property.Values, [][]listenerSetting, error) {
 	if cfg.Brokers < 0 {
-		return nil, fmt.Errorf("%d brokers", cfg.Brokers)
+		return nil, nil, fmt.Errorf("%d brokers", cfg.Brokers)
 	}
 	for id := range cfg.BrokerProperties {
 		if id < 1 || int(id) > cfg.Brokers {
-			return nil, fmt.Errorf("properties of broker %d: %w (ids are 1 to %d)", id, ErrUnknownBroker, cfg.Brokers)
+			return nil, nil, fmt.Errorf("properties of broker %d: %w (ids are 1 to %d)", id, ErrUnknownBroker, cfg.Brokers)
 		}
 	}
 	static := make([]property.Values, 1+cfg.Brokers)
 	for id := range static {
 		var err error
 		if static[id], err = cfg.nodeProperties(kafka.BrokerID(id)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return static, checkSecurity(static[1:])
+	listeners, err := checkSecurity(static[1:])
+	return static, listeners, err
 }
 
 // prepare is what comes before the brokers start: users and addresses.
@@ -182,7 +183,7 @@ func (c *Cluster) prepare() error {
 	return c.listen()
 }
 
-func newCluster(cfg Config, static []property.Values) *Cluster {
+func newCluster(cfg Config, static []property.Values, listeners [][]listenerSetting) *Cluster {
 	c := &Cluster{cfg: cfg, shares: share.NewStore(), random: rand.New(rand.NewPCG(cfg.Seed, 1)), closed: make(chan struct{})}
 	if cfg.Clock.simulated {
 		c.loop = clock.NewSimulated(cfg.Clock.start)
@@ -197,7 +198,7 @@ func newCluster(cfg Config, static []property.Values) *Cluster {
 	c.loop.Do(func() {
 		c.controller = controller.New(c.loop, static[controllerID], levels, cfg.Seed, c.publish)
 		for id, values := range static[1:] {
-			c.brokers = append(c.brokers, newBroker(c, kafka.BrokerID(id+1), values))
+			c.brokers = append(c.brokers, newBroker(c, kafka.BrokerID(id+1), values, listeners[id]))
 		}
 	})
 	return c

@@ -152,7 +152,7 @@ func (c *Controller) checkCredential(changes []CredentialChange) error {
 		return refuse(kafka.ErrDuplicateResource, "A user credential cannot be altered twice in the same request")
 	case change.User == "":
 		return refuse(kafka.ErrUnacceptableCredential, "Username must not be empty")
-	case change.Mechanism == sasl.Plain || !change.Mechanism.Known():
+	case !change.Mechanism.IsScram():
 		return refuse(kafka.ErrUnsupportedSASLMechanism, "Unknown SCRAM mechanism")
 	case change.Credential == nil:
 		if _, ok := c.image.Credential(change.Mechanism, change.User); !ok {

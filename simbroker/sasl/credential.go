@@ -88,7 +88,7 @@ func ParseNewUser(text string) (NewUser, error) {
 		return NewUser{}, fmt.Errorf("SCRAM user: %s: %w", fmt.Sprintf(format, args...), ErrNewUser)
 	}
 	name, rest, ok := strings.Cut(text, "=")
-	if u := (NewUser{Mechanism: Mechanism(name)}); u.Mechanism == Plain || !u.Mechanism.Known() {
+	if u := (NewUser{Mechanism: Mechanism(name)}); !u.Mechanism.IsScram() {
 		return fail("%q is no SCRAM mechanism", name)
 	}
 	rest, opened := strings.CutPrefix(rest, "[")

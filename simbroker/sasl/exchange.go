@@ -3,6 +3,7 @@ package sasl
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Mechanism is a way to log in, by its registered name.
@@ -13,10 +14,14 @@ const (
 	Plain       Mechanism = "PLAIN"
 	ScramSHA256 Mechanism = "SCRAM-SHA-256"
 	ScramSHA512 Mechanism = "SCRAM-SHA-512"
+	OAuthBearer Mechanism = "OAUTHBEARER"
 )
 
 // Mechanisms lists what there is.
-func Mechanisms() []Mechanism { return []Mechanism{Plain, ScramSHA256, ScramSHA512} }
+func Mechanisms() []Mechanism { return []Mechanism{Plain, ScramSHA256, ScramSHA512, OAuthBearer} }
+
+// IsScram says whether it is one of the SCRAM mechanisms.
+func (m Mechanism) IsScram() bool { return m == ScramSHA256 || m == ScramSHA512 }
 
 // Known says whether there is such a mechanism.
 func (m Mechanism) Known() bool { return slices.Contains(Mechanisms(), m) }
@@ -29,6 +34,13 @@ type Exchange interface {
 	Next(token []byte) (answer []byte, done bool, err error)
 	// User is who has logged in.
 	User() string
+}
+
+// Expiring is an Exchange whose credentials end at some time, and with them the
+// session.
+type Expiring interface {
+	Exchange
+	Expires() time.Time
 }
 
 // AuthenticationError says that a login failed.
@@ -56,6 +68,8 @@ type Users struct {
 	// Nonce makes a text that is new each time, of printable characters without
 	// a comma, for SCRAM.
 	Nonce func() string
+	// Validate judges a token, for OAUTHBEARER.
+	Validate func(token string) (Token, *TokenError)
 }
 
 // NewExchange begins a login with a mechanism, which must be Known.
@@ -63,8 +77,11 @@ func NewExchange(m Mechanism, users Users) Exchange {
 	if !m.Known() {
 		panic(fmt.Sprintf("sasl: no mechanism %s", m))
 	}
-	if m == Plain {
+	switch m {
+	case Plain:
 		return &plain{passwords: users.Passwords}
+	case OAuthBearer:
+		return &oauthBearer{validate: users.Validate}
 	}
 	return &scram{mechanism: m, users: users}
 }

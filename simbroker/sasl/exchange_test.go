@@ -173,7 +173,7 @@ func TestMalformedTokens(t *testing.T) {
 func TestParseJAAS(t *testing.T) {
 	const module = "org.apache.kafka.common.security.plain.PlainLoginModule"
 	got, err := ParseJAAS(Plain, module+` required username="broker" password="b=;" user_alice="se cret" user_bob=x;`)
-	if err != nil || len(got) != 2 || got["alice"] != "se cret" || got["bob"] != "x" {
+	if passwords := Passwords(got); err != nil || len(passwords) != 2 || passwords["alice"] != "se cret" || passwords["bob"] != "x" || got["username"] != "broker" {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := ParseJAAS(ScramSHA512, "org.apache.kafka.common.security.scram.ScramLoginModule required;"); err != nil {

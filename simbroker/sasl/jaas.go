@@ -10,12 +10,16 @@ import (
 const (
 	plainModule = "org.apache.kafka.common.security.plain.PlainLoginModule"
 	scramModule = "org.apache.kafka.common.security.scram.ScramLoginModule"
+	oauthModule = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 )
 
 // Module is the login module that a JAAS line of the mechanism names.
 func (m Mechanism) Module() string {
-	if m == Plain {
+	switch m {
+	case Plain:
 		return plainModule
+	case OAuthBearer:
+		return oauthModule
 	}
 	return scramModule
 }
@@ -24,10 +28,9 @@ func (m Mechanism) Module() string {
 var ErrJAAS = errors.New("expected MODULE required NAME=\"VALUE\" … ;")
 
 // ParseJAAS reads the value of sasl.jaas.config for a mechanism: one login
-// module with its options. The passwords are those of PLAIN's users, from
-// options such as user_alice="secret". The error says what is wrong with the
-// line, and nothing of its values.
-func ParseJAAS(m Mechanism, line string) (passwords map[string]string, err error) {
+// module with its options. The error says what is wrong with the line, and
+// nothing of its values.
+func ParseJAAS(m Mechanism, line string) (options map[string]string, err error) {
 	words, err := jaasWords(line)
 	if err != nil {
 		return nil, err
@@ -45,16 +48,25 @@ func ParseJAAS(m Mechanism, line string) (passwords map[string]string, err error
 	if len(words) == 1 || !isControlFlag(words[1].text) {
 		return fail("no control flag (required) after the login module")
 	}
-	passwords = make(map[string]string)
+	options = make(map[string]string)
 	for i := 2; i < len(words); i += 3 {
 		if i+2 >= len(words) || words[i+1].text != "=" || words[i+1].quoted {
 			return fail("option %d has no name or no value", (i-2)/3+1)
 		}
-		if user, ok := strings.CutPrefix(words[i].text, "user_"); ok {
-			passwords[user] = words[i+2].text
+		options[words[i].text] = words[i+2].text
+	}
+	return options, nil
+}
+
+// Passwords are those of PLAIN's users, from options such as user_alice="secret".
+func Passwords(options map[string]string) map[string]string {
+	passwords := make(map[string]string)
+	for name, value := range options {
+		if user, ok := strings.CutPrefix(name, "user_"); ok {
+			passwords[user] = value
 		}
 	}
-	return passwords, nil
+	return passwords
 }
 
 func isControlFlag(word string) bool {

@@ -2,10 +2,13 @@ package wire
 
 import (
 	"bufio"
+	"context"
+	"crypto/tls"
 	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -31,7 +34,8 @@ const (
 type connection struct {
 	server   *Server
 	listener Listener
-	socket   net.Conn
+	raw      net.Conn
+	socket   net.Conn      // raw, or TLS on it
 	slots    chan struct{} // one for each request that is read and unanswered
 	answers  chan answer   // has room for all of them: events never block
 	unsent   atomic.Int64  // about how many bytes there are in answers
@@ -43,6 +47,7 @@ type connection struct {
 	waiting  []request
 	busy     bool // a request is being handled
 	starting bool // next is on the stack
+	session  session
 }
 
 // answer is what the writer is given: a response; nothing, which frees the slot
@@ -60,6 +65,7 @@ func newConnection(s *Server, listener Listener, socket net.Conn) *connection {
 	c := &connection{
 		server:   s,
 		listener: listener,
+		raw:      socket,
 		socket:   socket,
 		info:     ConnInfo{Principal: AnonymousPrincipal, Listener: listener.Name},
 		slots:    make(chan struct{}, maxUnanswered),
@@ -72,6 +78,9 @@ func newConnection(s *Server, listener Listener, socket net.Conn) *connection {
 	if addr, ok := socket.LocalAddr().(*net.TCPAddr); ok {
 		c.info.ServerHost = addr.IP.String()
 	}
+	if listener.TLS != nil {
+		c.socket = tls.Server(socket, listener.TLS)
+	}
 	return c
 }
 
@@ -79,11 +88,17 @@ func newConnection(s *Server, listener Listener, socket net.Conn) *connection {
 // closed.
 func (c *connection) close(reset bool) {
 	c.once.Do(func() {
-		if tcp, ok := c.socket.(*net.TCPConn); ok && reset {
+		if tcp, ok := c.raw.(*net.TCPConn); ok && reset {
 			tcp.SetLinger(0) // its failure leaves an ordinary close
 		}
+		if reset || c.listener.TLS == nil {
+			close(c.closed)
+			c.raw.Close()
+			return
+		}
+		// The end of TLS is told, to a client that may not be reading.
+		c.server.running.Go(func() { c.socket.Close() })
 		close(c.closed)
-		c.socket.Close()
 	})
 }
 
@@ -101,6 +116,9 @@ func (c *connection) isClosed() bool {
 // first, as in Kafka, which does not read on before.
 func (c *connection) read() {
 	offered, limit := c.server.Versions(), c.server.maxRequestBytes()
+	if c.listener.TLS != nil && !c.secure() {
+		return
+	}
 	from := bufio.NewReaderSize(c.socket, flushSize)
 	if c.listener.needsLogin() && !c.logIn(from) {
 		return
@@ -118,6 +136,34 @@ func (c *connection) read() {
 		}
 		c.post(func() { c.arrive(req) })
 	}
+}
+
+// secure makes the TLS handshake, once the broker is not paused, and names the
+// client by its certificate. It says whether there is a connection to read.
+func (c *connection) secure() bool {
+	begin := make(chan struct{})
+	c.post(func() { close(begin) })
+	select {
+	case <-begin:
+	case <-c.closed:
+		return false
+	}
+	secured := c.socket.(*tls.Conn)
+	if err := secured.HandshakeContext(context.Background()); err != nil {
+		c.close(false)
+		return false
+	}
+	shown := secured.ConnectionState().PeerCertificates
+	if len(shown) == 0 || c.listener.needsLogin() {
+		return true
+	}
+	principal, err := c.listener.Principals.of(shown[0])
+	if err != nil {
+		c.close(false)
+		return false
+	}
+	c.post(func() { c.info.Principal = principal })
+	return true
 }
 
 func readRequest(from *bufio.Reader, limit int32, offered Versions) (request, error) {
@@ -164,6 +210,13 @@ func (c *connection) handle(req request) {
 		c.hangUp()
 		return
 	}
+	if c.session.renews(c, req) {
+		return
+	}
+	if c.session.over(c.now()) {
+		c.hangUp()
+		return
+	}
 	c.busy = true
 	info := c.info
 	info.ClientID = req.clientID
@@ -176,6 +229,9 @@ func (c *connection) handle(req request) {
 		ownsRequest: true,
 	}, req.body)
 }
+
+// now is the cluster's time.
+func (c *connection) now() time.Time { return c.server.broker.Host.Now() }
 
 // reply sends a response, or none if it is nil, and goes on to the next request.
 func (c *connection) reply(req request, resp kmsg.Response) {

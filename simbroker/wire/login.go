@@ -3,6 +3,8 @@ package wire
 import (
 	"bufio"
 	"encoding/binary"
+	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -21,7 +23,8 @@ const maxLoginSize = 524288
 //
 // Anything else closes the connection. A login that fails is answered after
 // connection.failed.authentication.delay.ms, with Kafka's words, and then the
-// connection is closed.
+// connection is closed. A client whose session ends logs in again on the same
+// connection; see session.
 type login struct {
 	conn      *connection
 	state     loginState
@@ -29,8 +32,11 @@ type login struct {
 	exchange  sasl.Exchange
 	bare      bool // tokens come without a header
 	// settled is told after each frame whether there is more of the login to
-	// come; it has room for one.
-	settled chan bool
+	// come.
+	settled func(more bool)
+	// before is who logs in again, on a connection that serves requests; empty
+	// for a first login.
+	before string
 }
 
 type loginState int8
@@ -45,7 +51,8 @@ const (
 // logIn reads a login and has it handled, frame by frame. It says whether the
 // client has logged in.
 func (c *connection) logIn(from *bufio.Reader) bool {
-	l := &login{conn: c, settled: make(chan bool, 1)}
+	settled := make(chan bool, 1)
+	l := &login{conn: c, settled: func(more bool) { settled <- more }}
 	for {
 		select {
 		case c.slots <- struct{}{}:
@@ -59,7 +66,7 @@ func (c *connection) logIn(from *bufio.Reader) bool {
 		}
 		c.post(func() { l.handle(content) })
 		select {
-		case more := <-l.settled:
+		case more := <-settled:
 			if !more {
 				return true
 			}
@@ -80,19 +87,23 @@ func (l *login) handle(content []byte) {
 		l.conn.hangUp()
 		return
 	}
+	l.handleRequest(l.call(req, func(resp kmsg.Response) {
+		l.conn.answers <- answer{correlationID: req.correlationID, response: resp}
+	}))
+}
+
+// call is a request of the login.
+func (l *login) call(req request, reply func(kmsg.Response)) *call {
 	info := l.conn.info
 	info.ClientID = req.clientID
-	c := &call{
+	return &call{
 		server:  l.conn.server,
 		conn:    info,
 		request: req.body,
+		handler: handlers[req.body.Key()],
 		hangUp:  l.conn.hangUp,
-		reply: func(resp kmsg.Response) {
-			l.conn.answers <- answer{correlationID: req.correlationID, response: resp}
-		},
+		reply:   reply,
 	}
-	c.handler = handlers[req.body.Key()]
-	l.handleRequest(c)
 }
 
 // handleRequest serves what may come in the present state.
@@ -140,7 +151,7 @@ func (l *login) tellVersions(c *call, req *kmsg.ApiVersionsRequest) {
 			l.state = awaitHandshake
 		}
 		reply(resp)
-		l.settled <- true
+		l.settled(true)
 	}
 	l.conn.server.handle(c, req)
 }
@@ -159,17 +170,25 @@ func (l *login) handshake(c *call, req *kmsg.SASLHandshakeRequest) {
 		l.fail(func() { c.send(resp) })
 		return
 	}
+	if l.before != "" && req.Mechanism != string(l.conn.session.mechanism) {
+		resp.ErrorCode = codeOf(kafka.ErrUnsupportedSASLMechanism)
+		l.fail(func() { c.send(resp) })
+		return
+	}
 	l.mechanism = sasl.Mechanism(req.Mechanism)
 	l.exchange = sasl.NewExchange(l.mechanism, listener.Users(l.mechanism))
 	l.state, l.bare = awaitToken, req.Version == 0
 	c.send(resp)
-	l.settled <- true
+	l.settled(true)
 }
 
-// authenticate passes a token on to the mechanism. The session's lifetime is
-// told as 0: it does not end.
+// authenticate passes a token on to the mechanism. The last answer tells how long
+// the session lasts, 0 for ever.
 func (l *login) authenticate(c *call, req *kmsg.SASLAuthenticateRequest) {
 	token, done, err := l.exchange.Next(req.SASLAuthBytes)
+	if err == nil && done {
+		err = l.unchanged()
+	}
 	resp := refuseSASLAuthenticate(req, 0).(*kmsg.SASLAuthenticateResponse)
 	if err != nil {
 		resp.ErrorCode, resp.ErrorMessage = codeOf(errSASLAuthenticationFailed), l.failure(err)
@@ -178,8 +197,21 @@ func (l *login) authenticate(c *call, req *kmsg.SASLAuthenticateRequest) {
 	}
 	resp.SASLAuthBytes = token
 	l.passed(done)
+	if done {
+		resp.SessionLifetimeMillis = l.conn.session.lifetime.Milliseconds()
+	}
 	c.send(resp)
-	l.settled <- !done
+	l.settled(!done)
+}
+
+// unchanged refuses another user than before.
+func (l *login) unchanged() error {
+	user := "User:" + l.exchange.User()
+	if l.before == "" || user == l.before {
+		return nil
+	}
+	dotted := func(principal string) string { return strings.Replace(principal, ":", ".", 1) }
+	return &sasl.AuthenticationError{Message: fmt.Sprintf("Cannot change principals during re-authentication from %s: %s", dotted(l.before), dotted(user))}
 }
 
 // failure is what the client is told of why its login failed.
@@ -198,13 +230,14 @@ func (l *login) handleToken(token []byte) {
 	l.passed(done)
 	bare := binary.BigEndian.AppendUint32(nil, uint32(len(answered)))
 	l.conn.answers <- answer{bare: append(bare, answered...)}
-	l.settled <- !done
+	l.settled(!done)
 }
 
 // passed makes the client who it has proved to be, if it has.
 func (l *login) passed(done bool) {
 	if done {
 		l.conn.info.Principal = "User:" + l.exchange.User()
+		l.conn.session.begin(l)
 	}
 }
 
@@ -213,6 +246,7 @@ func (l *login) passed(done bool) {
 func (l *login) fail(answer func()) {
 	broker := l.conn.server.broker
 	broker.Host.After(broker.Cluster.Config().Duration("connection.failed.authentication.delay.ms"), func() {
+		l.conn.waiting = nil // it is not handled any more
 		answer()
 		l.conn.hangUp()
 	})

@@ -22,25 +22,32 @@ type guarded struct {
 	t    *testing.T
 	host *clock.Host
 	addr string
+	// advance moves the clock on.
+	advance func(time.Duration)
 }
 
 func newGuarded(t *testing.T, intercept func(ConnInfo, kmsg.Request, func(), func(error))) *guarded {
 	t.Helper()
-	loop := clock.NewWall()
-	t.Cleanup(loop.Close)
-	g := &guarded{t: t, host: clock.NewHost(loop)}
-	var metadata *controller.Controller
-	loop.Do(func() {
-		metadata = controller.New(loop, nil, controller.DefaultFeatures(), 1, func(kafka.BrokerID, *controller.Update) {})
-	})
-	g.Server = NewServer(&Broker{ID: 1, Loop: loop, Host: g.host, Intercept: intercept, Cluster: readOnlyCluster{image: metadata.Image()}})
-	addr, err := g.Listen(Listener{
+	return newGuardedBy(t, intercept, Listener{
 		Name:       "SASL",
 		Mechanisms: []sasl.Mechanism{sasl.Plain},
 		Users: func(sasl.Mechanism) sasl.Users {
 			return sasl.Users{Passwords: map[string]string{"alice": "secret"}}
 		},
-	}, "127.0.0.1:0")
+	})
+}
+
+func newGuardedBy(t *testing.T, intercept func(ConnInfo, kmsg.Request, func(), func(error)), listener Listener) *guarded {
+	t.Helper()
+	loop := clock.NewWall()
+	t.Cleanup(loop.Close)
+	g := &guarded{t: t, host: clock.NewHost(loop), advance: loop.Advance}
+	var metadata *controller.Controller
+	loop.Do(func() {
+		metadata = controller.New(loop, nil, controller.DefaultFeatures(), 1, func(kafka.BrokerID, *controller.Update) {})
+	})
+	g.Server = NewServer(&Broker{ID: 1, Loop: loop, Host: g.host, Intercept: intercept, Cluster: readOnlyCluster{image: metadata.Image()}})
+	addr, err := g.Listen(listener, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,9 @@
 // records, rule A5) and its closed connections (unknown APIs, unsupported
 // versions, requests that cannot be decoded).
 //
-// It leaves out quotas (throttle times are always 0), TLS and
-// delegation tokens, logins that end (KIP-368), and the replicas' own requests:
-// the brokers of a cluster talk to each other without a socket. Idle connections
-// are never closed.
+// It leaves out quotas (throttle times are always 0), delegation tokens, and the
+// replicas' own requests: the brokers of a cluster talk to each other without a
+// socket. Idle connections are never closed.
 //
 //	socket ─► reader: login, frame, decode ─► Loop.Post ─► Handle ─► rooms
 //	socket ◄─ writer: encode, frame ◄────────────────────── reply ◄────┘
