@@ -55,7 +55,7 @@ func (w *sweep) readDates(ctx context.Context, sample *lag.Sample) {
 		if len(asked) == 0 {
 			return
 		}
-		w.askOptional(ctx, askDates, requests, func(id int32, a answered) {
+		w.askOptional(ctx, Groups, askDates, requests, func(id int32, a answered) {
 			for place := range w.takeDates(id, a.resp.(*kmsg.ListOffsetsResponse), asked) {
 				delete(refused, place)
 			}

@@ -43,11 +43,12 @@ type Collector string
 
 // The collectors.
 const (
-	Offsets      Collector = "offsets"      // the four offsets of partitions
-	Groups       Collector = "groups"       // groups, their members and commits
-	Transactions Collector = "transactions" // what holds last stable offsets that stand still
-	Replicas     Collector = "replicas"     // leader, replicas and in-sync replicas
-	Audits       Collector = "audit"        // how the cluster is set up; no part of a sweep
+	Offsets        Collector = "offsets"      // the four offsets of partitions
+	Groups         Collector = "groups"       // groups, their members and commits
+	Transactions   Collector = "transactions" // what holds last stable offsets that stand still
+	TransactionLog Collector = "txnlog"       // the records of __transaction_state
+	Replicas       Collector = "replicas"     // leader, replicas and in-sync replicas
+	Audits         Collector = "audit"        // how the cluster is set up; no part of a sweep
 )
 
 // Result is how a sweep ended.

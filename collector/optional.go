@@ -58,21 +58,21 @@ func (w *sweep) readOptional(ctx context.Context, sample *lag.Sample) {
 	w.readDates(ctx, sample)
 }
 
-// askOptional sends brokers one request each, all at the same time, and calls
-// took with each answer.
-func (w *sweep) askOptional(ctx context.Context, question string, requests map[int32]kmsg.Request, took func(id int32, a answered)) {
+// askOptional sends brokers one request each, all at the same time, for a
+// collector, and calls took with each answer.
+func (w *sweep) askOptional(ctx context.Context, c Collector, question string, requests map[int32]kmsg.Request, took func(id int32, a answered)) {
 	var ids []int32
 	for _, id := range slices.Sorted(maps.Keys(requests)) {
 		_, listed := slices.BinarySearch(w.brokers, id)
 		switch p := w.pauses[pauseKey{id, question}]; {
 		case !listed, w.down[id], w.unwilling[id]: // it is a miss already
-			w.misses.fail(Groups)
+			w.misses.fail(c)
 		case p == nil || w.count >= p.until:
 			ids = append(ids, id)
 		case p.kind == lag.MissAPIMissing:
 			w.misses.add(lag.MissAPIMissing, brokerSubject(id), 1, question)
 		default:
-			w.misses.add(lag.MissSuspended, brokerSubject(id), 1, question, Groups)
+			w.misses.add(lag.MissSuspended, brokerSubject(id), 1, question, c)
 		}
 	}
 	type reply struct {
@@ -96,14 +96,14 @@ func (w *sweep) askOptional(ctx context.Context, question string, requests map[i
 				return
 			}
 			w.unwilling[id] = r.line.failure != ""
-			w.misses.add(r.miss, r.line.subject(), 1, question, Groups)
+			w.misses.add(r.miss, r.line.subject(), 1, question, c)
 			if r.miss != lag.MissDeadline {
 				w.pause(key, r.miss)
 			}
 		})
 	for _, id := range ids {
 		if !ended[id] {
-			w.misses.add(lag.MissDeadline, brokerSubject(id), 1, question, Groups)
+			w.misses.add(lag.MissDeadline, brokerSubject(id), 1, question, c)
 		}
 	}
 }

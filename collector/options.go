@@ -37,6 +37,10 @@ type Options struct {
 	// next; 0 for none.
 	CensusPeriod time.Duration
 
+	// TransactionLog reads the records of __transaction_state as they are
+	// appended, which needs READ on it; off unless it is set.
+	TransactionLog bool
+
 	// Application names the application of a transactional id; of all ids it
 	// must return few names. Default: "other" for all.
 	Application func(transactionalID string) string

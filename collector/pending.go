@@ -60,7 +60,7 @@ func (w *sweep) readPending(ctx context.Context) {
 		req.Groups = append(req.Groups, group)
 		asked[g.Name] = g
 	}
-	w.askOptional(ctx, askPending, requests, func(_ int32, a answered) {
+	w.askOptional(ctx, Groups, askPending, requests, func(_ int32, a answered) {
 		resp := a.resp.(*kmsg.OffsetFetchResponse)
 		for i := range resp.Groups {
 			if g := asked[resp.Groups[i].Group]; g != nil {

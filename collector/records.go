@@ -77,7 +77,7 @@ func (w *sweep) readRecords(ctx context.Context, sample *lag.Sample) {
 		addFetch(requests[leader].(*kmsg.FetchRequest), want, p, size)
 		asked[place] = want.From
 	}
-	w.askOptional(ctx, askRecords, requests, func(id int32, a answered) {
+	w.askOptional(ctx, Groups, askRecords, requests, func(id int32, a answered) {
 		w.takeRecords(id, a.resp.(*kmsg.FetchResponse), asked)
 	})
 }

@@ -32,7 +32,7 @@ func (w *sweep) readShares(ctx context.Context) {
 		req.Groups = append(req.Groups, group)
 		asked[g.Name] = g
 	}
-	w.askOptional(ctx, askShares, requests, func(_ int32, a answered) {
+	w.askOptional(ctx, Groups, askShares, requests, func(_ int32, a answered) {
 		resp := a.resp.(*kmsg.DescribeShareGroupOffsetsResponse)
 		for i := range resp.Groups {
 			if g := asked[resp.Groups[i].GroupID]; g != nil {

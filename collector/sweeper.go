@@ -62,6 +62,7 @@ type Sweeper struct {
 	remembered map[string]knownGroup // the groups of the sweeps before; replaced, never changed
 
 	census *lag.Census // the last
+	tail   logTail     // of __transaction_state
 
 	knownOrphans map[topicPartition]bool // as the last sweep found them
 
@@ -182,6 +183,11 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 		Transactions: transactions,
 		Census:       census,
 	}
+	if s.options.TransactionLog {
+		begun = s.options.Now()
+		sample.TransactionRecords = w.readTransactionLog(ctx)
+		s.options.Observer.Collector(TransactionLog, !w.misses.failed[TransactionLog], w.elapsed(begun))
+	}
 	if s.options.enabled(Groups) {
 		begun = s.options.Now()
 		w.readOptional(ctx, &sample)
@@ -201,6 +207,9 @@ func (w *sweep) failed(err error) lag.Sample {
 		if w.options.enabled(c) {
 			w.options.Observer.Collector(c, false, 0)
 		}
+	}
+	if w.options.TransactionLog {
+		w.options.Observer.Collector(TransactionLog, false, 0)
 	}
 	return lag.Sample{
 		Started: w.started, Ended: w.options.Now(),

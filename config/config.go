@@ -92,6 +92,8 @@ type Collectors struct {
 	Audit bool
 	// Replicas reads leader, replicas and in-sync replicas of each partition.
 	Replicas bool
+	// TransactionLog reads the records of __transaction_state.
+	TransactionLog bool
 }
 
 // Transactions is how transactions are looked up and counted.

@@ -112,6 +112,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"collectors.groups":              {text: "false"},
 		"collectors.transactions":        {text: "false"},
 		"collectors.replicas":            {text: "false"},
+		"collectors.txnlog":              {text: "true"},
 		"collectors.audit":               {text: "false"},
 		"transactions.look_up_after":     {text: "30s"},
 		"transactions.census_interval":   {text: "2m"},

@@ -156,6 +156,8 @@ var settings = slices.Concat([]setting{
 	boolean("collectors.replicas", "collector.replicas", "Export leader, replicas and in-sync replicas of each partition.",
 		func(c *Config) *bool { return &c.Collectors.Replicas }),
 
+	boolean("collectors.txnlog", "collector.txnlog", "Read the records of `__transaction_state` as they are appended: how many transactions end how, how long they take, and how often producers initialize. Needs the right to read that topic, and costs a Fetch a broker and sweep, eight where much is appended.",
+		func(c *Config) *bool { return &c.Collectors.TransactionLog }),
 	boolean("collectors.audit", "collector.audit", "Read how the cluster is set up: what makes exactly-once weaker than its users think.",
 		func(c *Config) *bool { return &c.Collectors.Audit }),
 

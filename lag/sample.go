@@ -25,6 +25,11 @@ type Sample struct {
 	// nil if there was nothing to ask them.
 	Transactions *Transactions
 
+	// TransactionRecords are the records that were appended to
+	// __transaction_state since the sweep before; those of one transactional id
+	// in their order.
+	TransactionRecords []TransactionRecord
+
 	// Census is the last census of transactional ids; nil if there is none that
 	// still counts.
 	Census *Census

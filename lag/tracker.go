@@ -30,6 +30,7 @@ type Tracker struct {
 	topics map[string]*topicMemory
 	groups map[string]*groupMemory
 	census censusMemory
+	log    logMemory
 	above  map[groupPartition]struct{} // commits that the last sweep saw above the high watermark
 
 	// Scratch of Observe, kept for its memory.
@@ -92,6 +93,7 @@ func (s Settings) NewTracker() *Tracker {
 	}
 	return &Tracker{
 		settings: s,
+		log:      make(logMemory),
 		topics:   make(map[string]*topicMemory),
 		groups:   make(map[string]*groupMemory),
 		above:    make(map[groupPartition]struct{}),
@@ -115,6 +117,7 @@ func (t *Tracker) Observe(s Sample) *View {
 	}
 	t.observeTopics(view, s)
 	t.observeCensus(view, s.Census)
+	t.observeLog(view, s.TransactionRecords)
 	t.observeGroups(view, &s)
 	t.dropHistories(&s)
 	t.forgetGroups(s.Ended)

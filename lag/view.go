@@ -26,6 +26,10 @@ type View struct {
 	TransactionalIDs Optional[[]IDCount]
 	Completing       []Completion
 
+	// TransactionLog is what this sweep's records of __transaction_state say; nil
+	// if there were none. It counts once: the next view tells of later records.
+	TransactionLog *TransactionLog
+
 	// Missed counts what the sweep should have read and did not. It is empty
 	// after a complete sweep.
 	Missed []Miss

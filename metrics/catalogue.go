@@ -86,6 +86,7 @@ func Catalogue() []Metric {
 		all = append(all, s.Metric)
 	}
 	all = append(all, selfMetrics...)
+	all = append(all, logMetrics...)
 	slices.SortFunc(all, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }

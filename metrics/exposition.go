@@ -119,6 +119,9 @@ func newExposition(options Options, self *Self) *Exposition {
 	page.MustRegister(newPageCollector(e))
 	page.MustRegister(infos(options)...)
 	e.own = prometheus.Gatherers{e.Self.registry, page}
+	if !slices.Contains(options.Without, txnlog) {
+		e.own = append(e.own, prometheus.GathererFunc(e.gatherLog))
+	}
 	if options.Process != nil {
 		e.own = append(e.own, options.Process)
 	}
@@ -138,6 +141,7 @@ func (e *Exposition) Publish(view *lag.View) {
 	if !slices.Contains(e.options.Without, "transactions") {
 		e.Self.seriesCut.WithLabelValues(blockingTransactionInfo).Add(float64(cut))
 	}
+	e.Self.log.add(view.TransactionLog)
 }
 
 // show is Publish without counting; it returns how many series were cut.
@@ -187,6 +191,15 @@ func (e *Exposition) gather() (*page, []*dto.MetricFamily, error) {
 			return p, own, err
 		}
 	}
+}
+
+// gatherLog returns what the transaction log has said so far, unless nothing is
+// to be said of Kafka now.
+func (e *Exposition) gatherLog() ([]*dto.MetricFamily, error) {
+	if p := e.current(); p == nil || p.view.Failure != "" {
+		return nil, nil
+	}
+	return e.Self.log.registry.Gather()
 }
 
 // accepted are the formats that are offered, in order of preference; those of

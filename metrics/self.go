@@ -109,6 +109,7 @@ type Build struct {
 // concurrent use and quick.
 type Self struct {
 	registry *prometheus.Registry
+	log      *logSums
 
 	sweepDuration     *prometheus.HistogramVec
 	sweeps            *prometheus.CounterVec
@@ -130,6 +131,7 @@ type Self struct {
 func newSelf(o Options) *Self {
 	s := &Self{
 		registry:          prometheus.NewRegistry(),
+		log:               newLogSums(o),
 		sweepDuration:     histogramVec(o, sweepDuration),
 		sweeps:            counterVec(o, sweeps),
 		readGap:           histogramVec(o, readGap),

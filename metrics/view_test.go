@@ -103,6 +103,13 @@ func aView() *lag.View {
 			{State: lag.Empty, Application: "billing", Count: 0}, {State: lag.Ongoing, Application: "billing", Count: 2},
 			{State: lag.Ongoing, Application: "other", Count: 198_000},
 		}),
+		TransactionLog: &lag.TransactionLog{
+			Ended: []lag.EndedTransaction{
+				{Application: "billing", Result: lag.Committed, Duration: duration(0.4), Completion: duration(0.02), Partitions: lag.Known(3)},
+				{Application: "billing", Result: lag.TimedOut, Duration: duration(60.5)},
+			},
+			Initialized: []string{"billing"},
+		},
 		Completing: []lag.Completion{{Broker: 1, Longest: 0}, {Broker: 2, Longest: 3600 * time.Second}},
 		Audit: &lag.Audit{Checks: []lag.Check{
 			{Name: lag.TransactionStateReplication, Result: lag.Good, Value: "3"},

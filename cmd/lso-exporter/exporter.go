@@ -42,6 +42,9 @@ func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
 	for _, each := range options.Disabled {
 		without = append(without, string(each))
 	}
+	if !options.TransactionLog {
+		without = append(without, string(collector.TransactionLog))
+	}
 	exposition := metrics.NewExposition(metrics.Options{
 		Cluster:     c.Cluster,
 		Granularity: metrics.Granularity(c.Granularity),
@@ -80,16 +83,17 @@ func newKafka(c config.Config, warn func(message string)) (*collector.Kafka, err
 // collectorOptions are what the configuration says about reading the cluster.
 func collectorOptions(c config.Config) collector.Options {
 	options := collector.Options{
-		Period:        c.Sweep.Interval,
-		Deadline:      c.Sweep.Timeout,
-		BrokerTimeout: c.Kafka.RequestTimeout,
-		LookUpAfter:   c.Transactions.LookUpAfter,
-		CensusPeriod:  c.Transactions.CensusInterval,
-		Application:   c.Transactions.Applications.Of,
-		AuditPeriod:   c.Audit.Interval,
-		StillAfter:    c.GroupStates.StillAfter,
-		Topics:        matcher(c.Topics),
-		Groups:        matcher(c.Groups),
+		Period:         c.Sweep.Interval,
+		Deadline:       c.Sweep.Timeout,
+		BrokerTimeout:  c.Kafka.RequestTimeout,
+		LookUpAfter:    c.Transactions.LookUpAfter,
+		CensusPeriod:   c.Transactions.CensusInterval,
+		TransactionLog: c.Collectors.TransactionLog,
+		Application:    c.Transactions.Applications.Of,
+		AuditPeriod:    c.Audit.Interval,
+		StillAfter:     c.GroupStates.StillAfter,
+		Topics:         matcher(c.Topics),
+		Groups:         matcher(c.Groups),
 
 		NoReadableLag:    !c.GroupStates.ReadableLag,
 		NoTimeIndex:      !c.GroupStates.TimeIndex,

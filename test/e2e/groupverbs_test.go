@@ -77,6 +77,9 @@ func (s *stage) newExporter(_ context.Context, p *scenario.Play, words []string)
 			s.options.StillAfter = d
 		case "look-up-after":
 			s.options.LookUpAfter = d
+		case "txnlog":
+			s.options.TransactionLog = d > 0
+			s.options.Application = func(id string) string { return id }
 		case "census":
 			s.options.CensusPeriod = d
 			s.options.Application = func(id string) string { return id }

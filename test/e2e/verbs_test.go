@@ -69,7 +69,7 @@ func newStage() *stage {
 //	                             the member commits between the first two looks of the next report
 //	abort PARTITION              carries out such a command, on a real Kafka with Kafka's own tool
 //	ready                        what /readyz says
-//	exporter OPTION=VALUE…       ends the exporter and starts another one: period, still-after, look-up-after, census,
+//	exporter OPTION=VALUE…       ends the exporter and starts another one: period, still-after, look-up-after, census, txnlog,
 //	                             read-uncommitted=GROUP, without=readable-lag|time-index|pending-commits
 //	join GROUP TOPIC             a member joins a classic group and is assigned partition 0; leave GROUP ends it
 //	joinConsumer GROUP TOPIC     a member joins a group of the consumer protocol; leave ends it

@@ -206,6 +206,12 @@ var rules = map[string]func(*verdict, sample){
 	// Of all transactional ids, as of an earlier sweep: texts demand the values.
 	"kafka_transactional_ids":                   nil,
 	"kafka_transactions_max_completing_seconds": nil,
+	// Of the records of coordinators: texts demand the values.
+	"kafka_transactions_completed_total":           nil,
+	"kafka_transactional_id_initializations_total": nil,
+	"kafka_transaction_duration_seconds":           nil,
+	"kafka_transaction_completion_seconds":         nil,
+	"kafka_transaction_partitions":                 nil,
 }
 
 // The metrics by name.
