@@ -125,7 +125,8 @@ func JSON() ([]byte, error) {
 // source is the data source that the variable picks.
 var source = common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("${datasource}")}
 
-// variables are what can be picked above the panels. All stands for ".*": a
+// variables are what can be picked above the panels; what one offers depends on
+// those before it only. All stands for ".*": a
 // matcher that also picks series without the label, so that an exporter without
 // a configured cluster is shown too, and that is short however many topics there
 // are.
@@ -147,7 +148,7 @@ func variables() []cog.Builder[dashboard.VariableModel] {
 		dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus").
 			Description("The Prometheus, or what speaks its language, that scrapes lso-exporter."),
 		query("cluster", "Cluster", "Setting cluster of the exporters; without it there is none to pick.", named("lso_exporter_last_sweep_success")),
-		query("topic", "Topic", "", of("kafka_partition_high_watermark", without("topic"))),
+		query("topic", "Topic", "", of("kafka_partition_high_watermark", without("topic"), without("partition"))),
 		query("partition", "Partition", "", of("kafka_partition_high_watermark", without("partition"))),
 		query("group", "Group", "", of("kafka_group_info", without("group"))),
 	}

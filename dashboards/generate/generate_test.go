@@ -215,6 +215,27 @@ func TestDashboardIsWellFormed(t *testing.T) {
 	}
 }
 
+// What a variable offers depends on those before it, so that Grafana can ask for
+// one after the other.
+func TestVariablesDependOnEarlierOnes(t *testing.T) {
+	d, err := Dashboard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := []string{"datasource"}
+	for _, v := range d.Templating.List[1:] {
+		for _, m := range regexp.MustCompile(`\$([a-z]+)`).FindAllStringSubmatch(*v.Query.String, -1) {
+			if !slices.Contains(before, m[1]) {
+				t.Errorf("variable %s depends on %s, which is not before it", v.Name, m[1])
+			}
+		}
+		before = append(before, v.Name)
+	}
+	if len(before) != 5 {
+		t.Errorf("the variables are %v", before)
+	}
+}
+
 // Panels stand side by side without gaps, say what they show, and lead to pages
 // that exist.
 func TestPanels(t *testing.T) {

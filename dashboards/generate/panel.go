@@ -85,14 +85,15 @@ func from(value float64, colour string) dashboard.Threshold {
 	return dashboard.Threshold{Value: &value, Color: colour}
 }
 
-// figure is a panel with one figure.
+// figure is a panel with one figure, of the end of the time that is shown: of an
+// exporter that is gone it shows nothing rather than what was.
 func figure(title, page, description string, width uint32, unit string, thresholds *dashboard.ThresholdsConfigBuilder, expr string) *stat.PanelBuilder {
 	return stat.NewPanelBuilder().Title(title).Description(description).Links(link(page)).Datasource(source).
 		Span(width).Height(statHeight).Unit(unit).NoValue("not known").
 		Thresholds(thresholds).ColorScheme(byThreshold()).
-		ColorMode(common.BigValueColorModeBackground).GraphMode(common.BigValueGraphModeArea).
+		ColorMode(common.BigValueColorModeBackground).GraphMode(common.BigValueGraphModeNone).
 		ReduceOptions(common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})).
-		WithTarget(over(expr, "").RefId(refID(0)))
+		WithTarget(atEnd(expr, "").RefId(refID(0)))
 }
 
 func byThreshold() *dashboard.FieldColorBuilder {

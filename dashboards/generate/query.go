@@ -45,7 +45,8 @@ func named(name string) string {
 // picked are the labels by which the variables of the same name pick series.
 var picked = []string{"cluster", "topic", "partition", "group"}
 
-// without is in place of a matcher, and has one of the variables left alone.
+// without is in place of a matcher, and has a query not depend on one of the
+// variables.
 func without(label string) string { return "-" + label }
 
 // of selects those series of a metric that the variables pick, by the labels
