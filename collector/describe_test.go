@@ -231,17 +231,6 @@ func (f *fake) below(partition int) {
 	p.hwm, p.leo = 9, 9
 }
 
-func TestJavaHash(t *testing.T) {
-	for text, want := range map[string]int32{
-		"": 0, "g": 103, "hello": 99162322, "polygenelubricants": 0 /* the least int32, which has no absolute value */, "billing-7": 1828025701,
-		"\U0001F600": 1772899,
-	} {
-		if got := javaHash(text); got != want {
-			t.Errorf("%q: %d, want %d", text, got, want)
-		}
-	}
-}
-
 // TestDatesAreAskedInRounds: each question of a round goes to the leader with
 // those of its other partitions, and the next round knows the answers.
 func TestDatesAreAskedInRounds(t *testing.T) {

@@ -2,10 +2,8 @@ package collector
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -81,23 +79,7 @@ func (w *sweep) offsetsPartition(group string) (int32, bool) {
 	if t.end == t.first {
 		return 0, false
 	}
-	return javaHash(group) % int32(t.end-t.first), true
-}
-
-// javaHash is the absolute value of String.hashCode in Java, as Kafka takes it.
-func javaHash(text string) int32 {
-	var h int32
-	for _, unit := range utf16.Encode([]rune(text)) {
-		h = 31*h + int32(unit)
-	}
-	switch {
-	case h == math.MinInt32:
-		return 0
-	case h < 0:
-		return -h
-	default:
-		return h
-	}
+	return lag.Keeper(group, t.end-t.first), true
 }
 
 // pendable returns the partitions for which a group may have a pending commit:

@@ -788,17 +788,6 @@ func TestRequestsOfAProof(t *testing.T) {
 	}
 }
 
-// The partition of __transaction_state is the one that Kafka's own hash gives.
-func TestCoordinatingPartition(t *testing.T) {
-	for _, id := range []string{"", "a", "billing-7", "polygenelubricants", "zzzzzzzzzz", unusedID} {
-		for _, n := range []int{1, 3, 50} {
-			if got, want := coordinatingPartition(id, n), int(kafka.PartitionFor(id, int32(n))); got != want {
-				t.Errorf("%q of %d partitions: %d, want %d", id, n, got, want)
-			}
-		}
-	}
-}
-
 // With brokers in parallel, each step of the look-up begins at every broker
 // after the step before it has been answered by all.
 func TestLookUpStepsNeverOverlap(t *testing.T) {

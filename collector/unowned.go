@@ -106,29 +106,12 @@ func unusedIDs(n int) []string {
 		for rest := i; len(id) < len(unusedID)+3 || rest > 0; rest /= kinds {
 			id += string(rune(first + rest%kinds))
 		}
-		if p := coordinatingPartition(id, n); ids[p] == "" {
+		if p := lag.Keeper(id, n); ids[p] == "" {
 			ids[p] = id
 			missing--
 		}
 	}
 	return ids
-}
-
-// coordinatingPartition returns the partition of __transaction_state that keeps
-// a transactional id of ASCII characters: Java's hash of the string, without its
-// sign, modulo the number of partitions (rule G1).
-func coordinatingPartition(id string, partitions int) int {
-	hash := int32(0)
-	for i := range len(id) {
-		hash = 31*hash + int32(id[i])
-	}
-	switch {
-	case hash == -1<<31:
-		hash = 0
-	case hash < 0:
-		hash = -hash
-	}
-	return int(hash) % partitions
 }
 
 // readPatterns returns one id of each kind that the cluster's ACLs treat

@@ -57,8 +57,26 @@ func (r *reporter) explain(t *Transaction) {
 		r.explainUnknown(t)
 	}
 	if slices.ContainsFunc(t.Partitions, func(p HeldPartition) bool { return p.Topic == offsetsTopic }) {
-		t.meaning("%s", "It holds a partition of "+offsetsTopic+": consumers that require stable offsets do not start in groups that have a commit in it, and compaction of the partition stops. There, records are commits.")
+		t.meaning("%s", "It holds a partition of "+offsetsTopic+": consumers that require stable offsets do not start in groups that have a commit in it, and compaction of the partition stops. There, records are commits"+t.keeping()+".")
 	}
+}
+
+// keeping says whose commits its partitions of __consumer_offsets keep; empty if
+// no such group is seen.
+func (t *Transaction) keeping() string {
+	var groups []string
+	for _, p := range t.Partitions {
+		for _, group := range p.Keeps {
+			groups = append(groups, name(group))
+		}
+	}
+	switch slices.Sort(groups); len(groups) {
+	case 0:
+		return ""
+	case 1:
+		return ", those of group " + groups[0]
+	}
+	return ", those of groups " + enumerate(groups)
 }
 
 // meaning adds a paragraph on what it is.

@@ -256,7 +256,7 @@ var states = map[string]scene{
 		}
 	}),
 	"pending-offset-commit": once(func(v *lag.View) {
-		held(v, "__consumer_offsets", int(keeper("billing", 4)), ongoing(12*time.Minute))
+		held(v, "__consumer_offsets", int(lag.Keeper("billing", 4)), ongoing(12*time.Minute)).Blocker.Groups = []string{"billing", "payments"}
 		group(v, "billing", "orders", 3, 10000, lag.StateConsuming)
 		v.Groups[0].Pending = []lag.PendingCommit{{Topic: "orders", Partition: 3}, {Topic: "payments", Partition: 0, For: 3 * time.Second}}
 	}),
@@ -512,7 +512,8 @@ func everythingAtOnce() scene {
 		held(v, "orders", 3, b)
 		late := ongoing(12 * time.Minute)
 		late.TransactionalID = "billing-8"
-		held(v, "__consumer_offsets", int(keeper("billing", 4)), late)
+		late.Groups = []string{"billing"}
+		held(v, "__consumer_offsets", int(lag.Keeper("billing", 4)), late)
 		group(v, "billing", "orders", 3, 9123, lag.StateBlocked)
 		row := group(v, "copy", "orders", 2, 9000, lag.StateStopped)
 		row.Readable, row.LSOLagFor = lag.Known[lag.Count](100), lag.Known(90*time.Second)

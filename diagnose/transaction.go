@@ -63,6 +63,9 @@ type HeldPartition struct {
 
 	// Groups are the groups that have nothing to read because of it.
 	Groups []string `json:"groups"`
+	// Keeps are the groups whose commits the partition keeps, where it is one of
+	// __consumer_offsets.
+	Keeps []string `json:"keeps,omitempty"`
 
 	// Headline says all of it in a sentence.
 	Headline string `json:"headline"`
@@ -199,6 +202,9 @@ func (r *reporter) addHeld(t *Transaction, topic string, p *lag.PartitionView) {
 	for _, group := range r.waiting(topic, p) {
 		held.Groups = append(held.Groups, group)
 		r.named[groupOn{group, topic}] = true
+	}
+	if topic == offsetsTopic {
+		held.Keeps = b.Groups
 	}
 	held.Abort = r.abortOf(b, &held)
 	held.Headline = r.headline(t, &held, b)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
 
 	"github.com/lso-exporter/lso-exporter/lag"
 )
@@ -268,26 +267,10 @@ var mayPass = map[lag.Reason]bool{
 	lag.ReasonBudget: true,
 }
 
-// keeper is the partition of __consumer_offsets that keeps a group, among n: by
-// Java's hash of its name (rule H1).
-func keeper(group string, n int) int32 {
-	hash := int32(0)
-	for _, unit := range utf16.Encode([]rune(group)) {
-		hash = 31*hash + int32(unit)
-	}
-	switch {
-	case hash == -1<<31:
-		hash = 0
-	case hash < 0:
-		hash = -hash
-	}
-	return hash % int32(n)
-}
-
 // keeperOf is the partition that keeps a group; −1 where the topic is not seen.
 func (r *reporter) keeperOf(group string) int32 {
 	if t := r.topics[offsetsTopic]; t != nil && len(t.Partitions) > 0 {
-		return keeper(group, len(t.Partitions))
+		return lag.Keeper(group, len(t.Partitions))
 	}
 	return -1
 }

@@ -39,7 +39,9 @@ type Blocker struct {
 	Deadline Optional[time.Time]
 
 	// Groups are the groups that have read up to the last stable offset and have
-	// nothing to read because of the transaction, by name.
+	// nothing to read because of the transaction, by name. Of a partition of
+	// __consumer_offsets, they are the groups that it keeps: one that has a commit
+	// in the transaction waits for it.
 	Groups []string
 }
 
@@ -534,9 +536,14 @@ func (v *View) holdGroups() {
 	}
 	for i := range v.Groups {
 		g := &v.Groups[i]
+		if topic := held[offsetsTopic]; topic != nil {
+			if p := topic.partition(Keeper(g.Name, len(topic.Partitions))); p != nil && p.Blocker != nil {
+				p.Blocker.Groups = append(p.Blocker.Groups, g.Name)
+			}
+		}
 		for j := range g.Topics {
 			t := &g.Topics[j]
-			if topic := held[t.Topic]; topic != nil {
+			if topic := held[t.Topic]; topic != nil && t.Topic != offsetsTopic {
 				t.addHeld(g.Name, topic)
 			}
 		}

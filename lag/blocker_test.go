@@ -594,6 +594,27 @@ func TestBlockerHoldsByState(t *testing.T) {
 	}
 }
 
+// A partition of __consumer_offsets holds the groups that it keeps, whatever
+// they read.
+func TestBlockerHoldsTheGroupsThatItKeeps(t *testing.T) {
+	partitions := make([]PartitionView, 50)
+	for i := range partitions {
+		partitions[i] = PartitionView{Number: int32(i)}
+	}
+	partitions[9].Blocker, partitions[14].Blocker = &Blocker{}, &Blocker{}
+	v := View{
+		Topics: []TopicView{{Name: "__consumer_offsets", Partitions: partitions}},
+		Groups: []GroupView{{Name: "a"}, {Name: "billing"}, {Name: "zzzzzz", Type: ShareGroup}},
+	}
+	v.holdGroups()
+	if got, want := partitions[9].Blocker.Groups, []string{"billing"}; !slices.Equal(got, want) {
+		t.Errorf("9 holds %v, want %v", got, want)
+	}
+	if got, want := partitions[14].Blocker.Groups, []string{"zzzzzz"}; !slices.Equal(got, want) {
+		t.Errorf("14 holds %v, want %v", got, want)
+	}
+}
+
 // Where the log starts at the last stable offset, a commit below it waits too.
 func TestBlockerHoldsGroupsBelowTheLogStart(t *testing.T) {
 	l := lookedUp{at: 20, start: 5, lso: 5, hwm: 8, producers: []Producer{open(1, 0, 0, none)}, found: []Transaction{transaction("x", 1, Ongoing, 8, 60, 0)}}
