@@ -158,14 +158,6 @@ func TestQueriesAreOfTheCatalogue(t *testing.T) {
 	}
 }
 
-func textsOf[S ~string](list []S) []string {
-	var texts []string
-	for _, v := range list {
-		texts = append(texts, string(v))
-	}
-	return texts
-}
-
 // Every word that the exporter has for a verdict or a state has a colour.
 func TestEveryWordHasAColour(t *testing.T) {
 	for _, verdict := range lag.Verdicts() {

@@ -3,6 +3,7 @@ package generate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
@@ -23,6 +24,10 @@ var stateColours = map[string]string{
 	string(lag.StateConsuming): neutral, string(lag.StateCaughtUp): good,
 }
 
+// stuckStates are the states of groups that do not go on although no transaction
+// holds them back.
+var stuckStates = []lag.GroupState{lag.StateStopped, lag.StateLost, lag.StateAhead}
+
 // heldRow says what is held back at the end of the time shown, and by whom.
 func heldRow() row {
 	held := fmt.Sprintf("(%s >= %v or %s and on (%s) %s)", most(byPartition, of(stalled)), heldAfter, most(byPartition, of(stalled)), byPartition, of(info))
@@ -40,11 +45,11 @@ func heldRow() row {
 			4, unitExact, steps(good, from(1, bad)), number(most(byPartition, of(info, endless)), of(stalled))),
 		figure("Groups blocked", "runbooks/group-blocked.md",
 			"Groups, counted once for each topic, that have read all that they can and wait for a transaction. Their lag against the last stable offset is 0: only its distance to the high watermark shows it.",
-			4, unitExact, steps(good, from(1, worrying)), number(groupsIn(string(lag.StateBlocked)), of("kafka_group_info"))),
+			4, unitExact, steps(good, from(1, worrying)), number(groupsIn(lag.StateBlocked), of("kafka_group_info"))),
 		figure("Groups stopped or lost", "runbooks/group-stopped.md",
 			"Groups, counted once for each topic, that have records to read and do not commit, or whose commit lies below the log start or above the high watermark. No transaction is to blame.",
 			4, unitExact, steps(good, from(1, bad)),
-			number(groupsIn(string(lag.StateStopped), string(lag.StateLost), string(lag.StateAhead)), of("kafka_group_info"))),
+			number(groupsIn(stuckStates...), of("kafka_group_info"))),
 		figure("Since the last sweep", "runbooks/exporter-stale.md",
 			"How old all that is shown here is: time since the last look at the cluster, by the exporter that looked last. With several clusters, that of the oldest; one that nobody has looked at for an hour does not count any more.",
 			4, unitSeconds, steps(good, from(60, attention), from(defaults.Alerts.ExporterStale.Seconds(), bad)),
@@ -52,9 +57,9 @@ func heldRow() row {
 		columns("Transactions that hold partitions back", "blocking-transactions.md",
 			"A row for each partition whose last stable offset a transaction holds, with what was found out about it. A red verdict: no timeout ends it. A click on the verdict leads to what it means, one on the topic to the partition over time.",
 			fullWidth, tableHeight, "held for", blockerColumns()),
-		columns("Groups that wait for them", "runbooks/group-blocked.md",
-			"A row for each partition on which a group has read all that it can, with the transaction that it waits for.",
-			14, graphHeight, "waits for", waitingColumns()),
+		columns("Groups that do not go on", "runbooks/group-blocked.md",
+			"Groups that are blocked, a row for each partition, with the transaction that they wait for; and those that have stopped, or whose commit is lost or ahead, with a row for each topic and no transaction to blame.",
+			14, graphHeight, "HWM lag", stuckColumns()),
 		coloured(graph("How long partitions have been held", "runbooks/lso-stalled.md",
 			fmt.Sprintf("Last stable offsets that stand still (for %v s or longer, or with a transaction that was found to hold them), with the transaction that holds the partition. A stall that ends by itself at the same height each time is a transaction that runs into its timeout.", heldAfter),
 			fullWidth-14, unitSeconds,
@@ -89,7 +94,7 @@ func blockerColumns() []column {
 			inColours(verdictColours), leadsTo("What it means, and what to do", docs+"blocking-transactions.md#verdicts", true))},
 		{label: "transactional_id", title: "transactional id"},
 		{value: age, title: "age", unit: unitSeconds, width: 90},
-		{value: "1000 * " + deadline, title: "deadline", unit: unitFromNow, width: 130},
+		{value: "1000 * " + deadline, title: "deadline", unit: unitFromNow, width: 150},
 		{value: most(byPartition, of(stalled)) + heldOnly(info), title: "held for", unit: unitSeconds, width: 90},
 		{value: most(byPartition, of("kafka_partition_unstable_offsets")) + heldOnly(info), title: "offsets behind", unit: unitExact, width: 120},
 		{value: numberBy(byPartition, most(byGroupPartition, of("kafka_group_partition_blocked_seconds"))) + heldOnly(info), title: "groups", unit: unitExact, width: 75},
@@ -100,19 +105,24 @@ func blockerColumns() []column {
 	}
 }
 
-// waitingColumns are those of the table of groups that wait for transactions.
-func waitingColumns() []column {
-	waits := most(byGroupPartition, of("kafka_group_partition_blocked_seconds"))
+// stuckColumns are those of the table of groups that do not go on.
+func stuckColumns() []column {
+	const waits = "kafka_group_partition_blocked_seconds"
+	blocked := each(most(byGroupPartition, of(waits)))
+	held := ofBlocker(blocked, "transactional_id") + "\nor\n" + blocked + "\nunless on (" + byPartition + ") " + of(info)
+	stuck := fmt.Sprintf("state=~%q", strings.Join(textsOf(stuckStates), "|"))
+	others := of("kafka_group_topic_state", stuck)
 	return []column{
 		{label: "cluster", title: "cluster", width: 65},
 		{label: "group", title: "group", properties: leadsTo("The group over time", here("var-group=${__data.fields.group:percentencode}"), false)},
 		{label: "topic", title: "topic"},
-		{label: "partition", title: "partition", width: 80},
-		{value: ofBlocker(each(waits), "transactional_id, verdict") + "\nor\n" + each(waits) + "\nunless on (" + byPartition + ") " + of(info)},
-		{value: waits, title: "waits for", unit: unitSeconds, width: 90},
-		{value: most(byGroupPartition, of("kafka_group_partition_hwm_lag")) + "\nand on (" + byGroupPartition + ") " + of("kafka_group_partition_blocked_seconds"),
-			title: "HWM lag", unit: unitExact, width: 80},
+		{label: "partition", title: "partition", width: 75},
+		{value: fmt.Sprintf("label_replace(%s, \"state\", %q, \"\", \"\")\nor %s", held, lag.StateBlocked, most(byGroupTopic+", state", others))},
+		{label: "state", title: "state", width: 85, properties: inColours(stateColours)},
+		{value: most(byGroupPartition, of(waits)), title: "blocked for", unit: unitSeconds, width: 100},
+		{value: most(byGroupPartition, of("kafka_group_partition_hwm_lag")) + "\nand on (" + byGroupPartition + ") " + of(waits) +
+			"\nor " + most(byGroupTopic, of("kafka_group_topic_hwm_lag")) + "\nand on (" + byGroupTopic + ") " + others,
+			title: "HWM lag", unit: unitExact, width: 85},
 		{label: "transactional_id", title: "transactional id"},
-		{label: "verdict", title: "verdict", width: 95, properties: inColours(verdictColours)},
 	}
 }

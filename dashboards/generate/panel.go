@@ -27,7 +27,7 @@ const (
 	halfWidth   = 12
 	statHeight  = 4
 	graphHeight = 9
-	tableHeight = 8
+	tableHeight = 7
 	graphSeries = 10 // of the greatest things
 )
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lso-exporter/lso-exporter/lag"
 	"github.com/lso-exporter/lso-exporter/metrics"
 )
 
@@ -149,6 +150,15 @@ func quantile(q string, by, name string) string {
 }
 
 // groupsIn are the groups on topics that are in one of some states.
-func groupsIn(states ...string) string {
-	return most(byGroupTopic, of("kafka_group_topic_state", fmt.Sprintf("state=~%q", strings.Join(states, "|"))))
+func groupsIn(states ...lag.GroupState) string {
+	return most(byGroupTopic, of("kafka_group_topic_state", fmt.Sprintf("state=~%q", strings.Join(textsOf(states), "|"))))
+}
+
+// textsOf are words as texts.
+func textsOf[S ~string](words []S) []string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	return texts
 }
