@@ -29,23 +29,25 @@ type file struct {
 }
 
 // readFile reads the file called name and expands ${NAME} in its values from
-// environment. It waits for a pipe until ctx is done.
-func readFile(ctx context.Context, name string, environment map[string]string) ([]assignment, Problems) {
+// environment. It returns what the file sets and what was read. It waits for a
+// pipe until ctx is done.
+func readFile(ctx context.Context, name string, environment map[string]string) ([]assignment, []byte, Problems) {
 	f := &file{name: name, environment: environment}
 	content, err := readWithin(ctx, name, maxFileSize)
 	if err != nil {
 		f.complain(0, "", "", unreadable(err))
-		return nil, f.problems
+		return nil, nil, f.problems
 	}
+	read := content
 	content = bytes.TrimPrefix(content, []byte("\uFEFF"))
 	if line, fault := notText(content); fault != "" {
 		f.complain(line, "", "", fault)
-		return nil, f.problems
+		return nil, read, f.problems
 	}
 	documents, err := parse(content)
 	if err != nil {
 		f.complainSyntax(err, content)
-		return nil, f.problems
+		return nil, read, f.problems
 	}
 	for i, document := range documents {
 		switch root := document.Content[0]; {
@@ -57,10 +59,10 @@ func readFile(ctx context.Context, name string, environment map[string]string) (
 			}
 		default:
 			f.complain(root.Line, "", show(root), "is in a second document; keep one, without a line of three dashes after it")
-			return f.assignments, f.problems
+			return f.assignments, read, f.problems
 		}
 	}
-	return f.assignments, f.problems
+	return f.assignments, read, f.problems
 }
 
 // parse takes a file apart into its documents; an empty one has none.

@@ -61,6 +61,7 @@ type assignment struct {
 type Loaded struct {
 	config  Config
 	file    string
+	digest  string // of all files, as they were read
 	origins map[string]Origin
 	// written holds the texts of settings whose value came from a ${NAME},
 	// which is shown in its place: what was kept out of the file stays out of
@@ -102,9 +103,10 @@ func LoadContext(ctx context.Context, sources Sources) (*Loaded, error) {
 		loaded.file = environment[configFileVariable]
 	}
 	var assignments []assignment
+	var content []byte
 	var problems Problems
 	if loaded.file != "" {
-		assignments, problems = readFile(ctx, loaded.file, environment)
+		assignments, content, problems = readFile(ctx, loaded.file, environment)
 	}
 	fromVariables, unknown := readEnvironment(environment)
 	assignments = append(assignments, fromVariables...)
@@ -127,6 +129,7 @@ func LoadContext(ctx context.Context, sources Sources) (*Loaded, error) {
 		})
 		return nil, problems
 	}
+	loaded.digest = digest(loaded.Files(), map[string][]byte{loaded.file: content})
 	return loaded, nil
 }
 

@@ -153,6 +153,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	if len(values) != len(settings) {
 		t.Errorf("%d settings are declared and %d tried", len(settings), len(values))
 	}
+	fallback := defaults()
 	for _, s := range settings {
 		t.Run(s.key, func(t *testing.T) {
 			value, ok := values[s.key]
@@ -186,7 +187,6 @@ func TestEverySettingFromEverySource(t *testing.T) {
 					continue
 				}
 				for _, other := range settings {
-					fallback := defaults()
 					got, want := inline(other.get(&loaded.config)), inline(other.get(&fallback))
 					if other.key == s.key {
 						want = value.text

@@ -71,14 +71,19 @@ type Watch struct {
 	next  string // digest of what was found instead
 }
 
-// Know takes the files as they are now for what is in effect.
-func (w *Watch) Know(files []string) { w.known, w.next = digest(files), "" }
+// Know takes what was loaded for what is in effect: the files as they were then,
+// whatever they hold by now.
+func (w *Watch) Know(l *Loaded) { w.known, w.next = l.digest, "" }
+
+// KnowPresent takes files as they are now for what is in effect, or is found bad
+// in a moment.
+func (w *Watch) KnowPresent(files []string) { w.known, w.next = digest(files, nil), "" }
 
 // Changed says whether files have changed since Know, or since Changed last said
 // so. It waits until it finds the same twice, so that it does not tell of a file
 // that is being written.
 func (w *Watch) Changed(files []string) bool {
-	found := digest(files)
+	found := digest(files, nil)
 	switch {
 	case found == w.known:
 		w.next = ""
@@ -91,15 +96,18 @@ func (w *Watch) Changed(files []string) bool {
 	return true
 }
 
-// digest is equal for equal contents of files. Pipes and devices cannot be read
-// twice, and count as never changing.
-func digest(files []string) string {
+// digest is equal for equal contents of files. What was read before is not read
+// again. Pipes and devices cannot be read twice, and count as never changing.
+func digest(files []string, read map[string][]byte) string {
 	var b strings.Builder
 	for _, name := range files {
 		info, err := os.Stat(name)
 		var content []byte
 		if err == nil && info.Mode().IsRegular() {
-			content, err = readAtMost(name, maxFileSize)
+			var before bool
+			if content, before = read[name]; !before {
+				content, err = readAtMost(name, maxFileSize)
+			}
 		}
 		if err != nil {
 			content = []byte("error " + err.Error())

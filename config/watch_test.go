@@ -29,7 +29,7 @@ func TestWatch(t *testing.T) {
 	write("b", "2")()
 	link("a")()
 	var w Watch
-	w.Know(files)
+	w.KnowPresent(files)
 	for _, step := range []struct {
 		what string
 		do   func()
@@ -53,13 +53,32 @@ func TestWatch(t *testing.T) {
 		{"and stays away", func() {}, true},
 		{"the file is there again", write("b", "2"), false},
 		{"and stays", func() {}, true},
-		{"what is known already", func() { write("b", "4")(); w.Know(files) }, false},
+		{"what is known already", func() { write("b", "4")(); w.KnowPresent(files) }, false},
 		{"is no change", func() {}, false},
 	} {
 		step.do()
 		if got := w.Changed(files); got != step.want {
 			t.Errorf("%s: changed %t", step.what, got)
 		}
+	}
+}
+
+// A change between reading and watching is noticed.
+func TestWatchKnowsWhatWasRead(t *testing.T) {
+	file := inFile(t, brokers)
+	loaded, err := Load(Sources{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w Watch
+	if w.Know(loaded); w.Changed(loaded.Files()) || w.Changed(loaded.Files()) {
+		t.Error("what was read counts as changed")
+	}
+	if err := os.WriteFile(file, []byte(brokers+"cluster: blue\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w.Know(loaded); w.Changed(loaded.Files()) || !w.Changed(loaded.Files()) {
+		t.Error("what was written since does not count as changed")
 	}
 }
 

@@ -93,7 +93,7 @@ func (p *program) demo(s clusterSettings, c config.Config, flags *demoFlags) (er
 	defer func() { err = errors.Join(err, cluster.Close()) }()
 
 	c.Kafka.Brokers = cluster.Bootstrap()
-	e, err := newExporter(c, newLogger(p.stderr, c.Log))
+	e, err := newExporter(c, nil, newLogger(p.stderr, c.Log))
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (p *program) demo(s clusterSettings, c config.Config, flags *demoFlags) (er
 	}
 	table := demo.NewTable(p.stdout, terminal, header...)
 	var unshown error
-	e.runner.Subscribe(func(v *lag.View) { unshown = errors.Join(unshown, table.Show(v)) })
+	e.seen = func(v *lag.View) { unshown = errors.Join(unshown, table.Show(v)) }
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -124,7 +124,7 @@ func (p *program) demo(s clusterSettings, c config.Config, flags *demoFlags) (er
 		}
 		untold = demo.Play(ctx, cluster)
 	})
-	err = e.run(ctx, listeners)
+	err = e.run(ctx, listeners, nil)
 	cancel()
 	running.Wait()
 	return errors.Join(err, untold, unshown)

@@ -6,37 +6,154 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/lso-exporter/lso-exporter/collector"
 	"github.com/lso-exporter/lso-exporter/config"
+	"github.com/lso-exporter/lso-exporter/lag"
 	"github.com/lso-exporter/lso-exporter/metrics"
 	"github.com/lso-exporter/lso-exporter/web"
 )
 
-// An exporter watches one cluster and serves what it sees.
+// An exporter watches one cluster and serves what it sees. What it does follows
+// from a configuration, which can be replaced while it runs.
 type exporter struct {
+	logger   zerolog.Logger
+	activity *web.Activity
+	sweepLog *sweepLog
+	// seen is called with each view; nil for nobody. It is set before run.
+	seen func(*lag.View)
+
+	// mu guards the present setup: a view that comes while it is replaced must
+	// be published once, and by the one that serves.
+	mu      sync.Mutex
+	present *setup
+	pages   atomic.Pointer[http.Handler]
+
+	sweeps     sync.WaitGroup
+	stopSweeps context.CancelFunc // nil before run
+}
+
+// A setup is what follows from one configuration.
+type setup struct {
 	config config.Config
-	logger zerolog.Logger
-	kafka  *collector.Kafka
-	// runner has the views. Who wants each of them subscribes before run.
+	// printed writes the configuration, without secrets; nil for no page of it.
+	printed func(io.Writer) error
+
+	kafka      *collector.Kafka
 	runner     *collector.Runner
 	exposition *metrics.Exposition
 	reports    *reports
-	activity   *web.Activity
-	// printed writes the configuration, without secrets; nil for no page of it.
-	printed func(io.Writer) error
 }
 
 // newExporter returns an exporter that has not begun yet. It does not connect.
-func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
-	kafka, err := newKafka(c, func(message string) { logger.Warn().Msg(message) })
+func newExporter(c config.Config, printed func(io.Writer) error, logger zerolog.Logger) (*exporter, error) {
+	e := &exporter{logger: logger, activity: web.NewActivity(), sweepLog: &sweepLog{logger: logger}}
+	kafka, err := e.newKafka(c)
 	if err != nil {
 		return nil, err
 	}
+	s := &setup{config: c, printed: printed, kafka: kafka, reports: newReports(c)}
+	options := collectorOptions(c)
+	s.exposition = metrics.NewExposition(expositionOptions(c))
+	options.Observer = observer{s.exposition.Self, e.activity}
+	s.runner = collector.NewRunner(kafka, options)
+	s.runner.Subscribe(e.publish)
+	e.use(s)
+	return e, nil
+}
+
+// use makes a setup the one that serves. Its caller holds the lock, or is alone.
+func (e *exporter) use(s *setup) {
+	e.present = s
+	handler := web.NewHandler(web.Options{
+		Metrics:       s.exposition,
+		TelemetryPath: s.config.Web.TelemetryPath,
+		View:          s.runner.View,
+		Status: web.NewStatus(web.Status{
+			Cluster: s.config.Cluster, Brokers: s.config.Kafka.Brokers, Version: versionText(buildOf()),
+			View: s.runner.View, Report: s.reports.report, Activity: e.activity,
+			TelemetryPath: s.config.Web.TelemetryPath, Configuration: s.printed,
+		}),
+	})
+	e.pages.Store(&handler)
+}
+
+// publish takes the view of the next sweep.
+func (e *exporter) publish(view *lag.View) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.present.exposition.Publish(view)
+	e.present.reports.see(view)
+	e.sweepLog.observe(view)
+	if e.seen != nil {
+		e.seen(view)
+	}
+}
+
+// replace goes on under another configuration; printed writes it. Pages are
+// served all the time, and what was counted and remembered stays unless it may
+// be of another cluster. When replace returns an error, nothing has changed. It
+// must not be called beside itself, nor before run.
+func (e *exporter) replace(ctx context.Context, c config.Config, printed func(io.Writer) error) error {
+	before := e.present
+	after := &setup{config: c, printed: printed, kafka: before.kafka, runner: before.runner, reports: before.reports}
+	anew := !before.config.SweepsLike(c)
+	if anew {
+		var err error
+		if after.kafka, err = e.newKafka(c); err != nil {
+			return err
+		}
+		e.stopSweeps()
+		e.sweeps.Wait()
+		before.kafka.Close()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	after.exposition = before.exposition.Succeed(expositionOptions(c))
+	if anew {
+		e.succeed(before, after)
+		e.startSweeps(ctx, after)
+	}
+	e.use(after)
+	return nil
+}
+
+// succeed gives the setup after a runner, and reports, that go on where those of
+// before ended.
+func (e *exporter) succeed(before, after *setup) {
+	options := collectorOptions(after.config)
+	options.Observer = observer{after.exposition.Self, e.activity}
+	after.reports = newReports(after.config)
+	sameCluster := slices.ContainsFunc(after.config.Kafka.Brokers, func(address string) bool {
+		return slices.Contains(before.config.Kafka.Brokers, address)
+	})
+	if sameCluster {
+		after.runner = before.runner.Succeed(after.kafka, options)
+		if view := after.runner.View(); view != nil {
+			after.reports.see(view)
+		}
+	} else {
+		after.runner = collector.NewRunner(after.kafka, options)
+		after.exposition.Withdraw()
+	}
+	after.runner.Subscribe(e.publish)
+}
+
+// startSweeps lets a setup sweep until ctx is done or stopSweeps is called.
+func (e *exporter) startSweeps(ctx context.Context, s *setup) {
+	ctx, e.stopSweeps = context.WithCancel(ctx)
+	e.sweeps.Go(func() { s.runner.Run(ctx) })
+}
+
+// expositionOptions are what the configuration says about the page.
+func expositionOptions(c config.Config) metrics.Options {
 	options := collectorOptions(c)
 	var without []string
 	for _, each := range options.Disabled {
@@ -45,25 +162,19 @@ func newExporter(c config.Config, logger zerolog.Logger) (*exporter, error) {
 	if !options.TransactionLog {
 		without = append(without, string(collector.TransactionLog))
 	}
-	exposition := metrics.NewExposition(metrics.Options{
+	return metrics.Options{
 		Cluster:     c.Cluster,
 		Granularity: metrics.Granularity(c.Granularity),
 		Without:     without,
 		Build:       buildOf(),
 		Fingerprint: c.Fingerprint(),
 		Process:     metrics.Process(),
-	})
-	activity := web.NewActivity()
-	options.Observer = observer{exposition.Self, activity}
-	e := &exporter{
-		config: c, logger: logger, kafka: kafka,
-		runner: collector.NewRunner(kafka, options), exposition: exposition,
-		reports: newReports(c), activity: activity,
 	}
-	e.runner.Subscribe(exposition.Publish)
-	e.runner.Subscribe(e.reports.see)
-	e.runner.Subscribe((&sweepLog{logger: logger}).observe)
-	return e, nil
+}
+
+// newKafka returns a client that logs what an operator should know.
+func (e *exporter) newKafka(c config.Config) (*collector.Kafka, error) {
+	return newKafka(c, func(message string) { e.logger.Warn().Msg(message) })
 }
 
 // newKafka returns a client of the configured cluster. It does not connect. What
@@ -130,23 +241,25 @@ func matcher(f config.Filter) func(string) bool {
 
 // run sweeps the cluster and serves the pages on listeners until ctx is done,
 // and returns when the last sweep and the last request have ended. Its error
-// is why it could not serve.
-func (e *exporter) run(ctx context.Context, listeners []net.Listener) error {
-	defer e.kafka.Close()
+// is why it could not serve. reload, unless nil, runs meanwhile.
+func (e *exporter) run(ctx context.Context, listeners []net.Listener, reload func(context.Context)) error {
 	ctx, cancel := context.WithCancel(ctx)
-	var sweeps sync.WaitGroup
-	sweeps.Go(func() { e.runner.Run(ctx) })
-	defer sweeps.Wait()
 	defer cancel()
-	handler := web.NewHandler(web.Options{
-		Metrics:       e.exposition,
-		TelemetryPath: e.config.Web.TelemetryPath,
-		View:          e.runner.View,
-		Status: web.NewStatus(web.Status{
-			Cluster: e.config.Cluster, Brokers: e.config.Kafka.Brokers, Version: versionText(buildOf()),
-			View: e.runner.View, Report: e.reports.report, Activity: e.activity,
-			TelemetryPath: e.config.Web.TelemetryPath, Configuration: e.printed,
-		}),
-	})
-	return web.Serve(ctx, listeners, handler, e.config.Web.ConfigFile, slog.New(zerolog.NewSlogHandler(e.logger)))
+	webConfigFile := e.present.config.Web.ConfigFile
+	e.startSweeps(ctx, e.present)
+	var reloads sync.WaitGroup
+	if reload != nil {
+		reloads.Go(func() { reload(ctx) })
+	}
+	err := web.Serve(ctx, listeners, e, webConfigFile, slog.New(zerolog.NewSlogHandler(e.logger)))
+	cancel()
+	reloads.Wait()
+	e.sweeps.Wait()
+	e.present.kafka.Close()
+	return err
+}
+
+// ServeHTTP answers with the pages of the present setup.
+func (e *exporter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*e.pages.Load()).ServeHTTP(w, r)
 }

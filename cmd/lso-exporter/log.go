@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -15,15 +16,51 @@ import (
 )
 
 // newLogger returns the logger that c describes, writing to w.
-func newLogger(w io.Writer, c config.Log) zerolog.Logger {
+func newLogger(w io.Writer, c config.Log) zerolog.Logger { return newLogOutput(w, c).logger() }
+
+// A logOutput is where log lines go. Which of them, and in what form, can change
+// while it is used.
+type logOutput struct {
+	out     io.Writer
+	present atomic.Pointer[logForm]
+}
+
+// logForm is what a configuration says about log lines.
+type logForm struct {
+	level  zerolog.Level
+	writer io.Writer
+}
+
+func newLogOutput(w io.Writer, c config.Log) *logOutput {
+	o := &logOutput{out: w}
+	o.use(c)
+	return o
+}
+
+// use goes on as c describes.
+func (o *logOutput) use(c config.Log) {
 	level, err := zerolog.ParseLevel(c.Level)
 	if err != nil {
 		panic("lso-exporter: a validated configuration has the log level " + c.Level)
 	}
+	form := &logForm{level, o.out}
 	if c.Format == "text" {
-		w = zerolog.ConsoleWriter{Out: w, NoColor: !isTerminal(w), TimeFormat: time.RFC3339}
+		form.writer = zerolog.ConsoleWriter{Out: o.out, NoColor: !isTerminal(o.out), TimeFormat: time.RFC3339}
 	}
-	return zerolog.New(w).Level(level).With().Timestamp().Logger()
+	o.present.Store(form)
+}
+
+func (o *logOutput) logger() zerolog.Logger { return zerolog.New(o).With().Timestamp().Logger() }
+
+// Write implements io.Writer.
+func (o *logOutput) Write(line []byte) (int, error) { return o.present.Load().writer.Write(line) }
+
+// WriteLevel implements zerolog.LevelWriter.
+func (o *logOutput) WriteLevel(level zerolog.Level, line []byte) (int, error) {
+	if level < o.present.Load().level {
+		return len(line), nil
+	}
+	return o.Write(line)
 }
 
 // isTerminal says whether somebody may be looking.

@@ -42,7 +42,10 @@ type program struct {
 	// stop is done when the process is told to stop.
 	stop context.Context
 	// environment holds NAME=VALUE entries.
-	environment    []string
+	environment []string
+	// notifyHangUp has SIGHUP sent to a channel, instead of ending the process;
+	// nil where there is no such signal.
+	notifyHangUp   func(chan<- os.Signal)
 	stdout, stderr io.Writer
 }
 
@@ -58,6 +61,7 @@ func main() {
 	// Whoever asks a second time does not want to wait.
 	context.AfterFunc(stop, release)
 	p := &program{stop: stop, environment: os.Environ(), stdout: os.Stdout, stderr: os.Stderr}
+	p.notifyHangUp = func(signals chan<- os.Signal) { signal.Notify(signals, syscall.SIGHUP) }
 	os.Exit(p.run(os.Args[1:]))
 }
 

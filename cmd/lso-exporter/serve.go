@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"os"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -15,7 +15,11 @@ func serveCommand(app *kingpin.Application, p *program) {
 	command := app.Command("serve", "Watch a cluster and serve its metrics (the default command).").Default()
 	flags := config.AddFlags(command)
 	command.Action(func(*kingpin.ParseContext) error {
-		loaded, err := config.Load(config.Sources{File: flags.File, Environment: p.environment, Flags: flags})
+		hangUps := make(chan os.Signal, 1)
+		if p.notifyHangUp != nil {
+			p.notifyHangUp(hangUps)
+		}
+		loaded, err := p.load(flags)
 		if err != nil {
 			return err
 		}
@@ -23,7 +27,7 @@ func serveCommand(app *kingpin.Application, p *program) {
 		if err != nil {
 			return err
 		}
-		return failed(p.serve(c, loaded.Print))
+		return failed(p.serve(loaded, c, flags, hangUps))
 	})
 }
 
@@ -41,23 +45,24 @@ func (p *program) configuration(flags *config.Flags) (config.Config, error) {
 	return loaded.Validated()
 }
 
-// serve runs an exporter until the process is told to stop. printed writes its
-// configuration.
-func (p *program) serve(c config.Config, printed func(io.Writer) error) error {
-	logger := newLogger(p.stderr, c.Log)
+// serve runs an exporter until the process is told to stop. c is what loaded
+// says; both are read anew when files change or a signal comes on hangUps.
+func (p *program) serve(loaded *config.Loaded, c config.Config, flags *config.Flags, hangUps <-chan os.Signal) error {
+	output := newLogOutput(p.stderr, c.Log)
+	logger := output.logger()
 	listeners, err := web.Listen(c.Web.ListenAddresses)
 	if err != nil {
 		return err
 	}
-	e, err := newExporter(c, logger)
+	e, err := newExporter(c, loaded.Print, logger)
 	if err != nil {
 		return err
 	}
-	e.printed = printed
+	r := &reloader{program: p, flags: flags, exporter: e, output: output, loaded: loaded, hangUps: hangUps}
 	build := buildOf()
 	logger.Info().Str("version", build.Version).Str("revision", build.Revision).
 		Strs("brokers", c.Kafka.Brokers).Stringer("sweep_interval", c.Sweep.Interval).Msg("starting")
-	err = e.run(p.stop, listeners)
+	err = e.run(p.stop, listeners, r.run)
 	logger.Info().Msg("stopped")
 	return err
 }
