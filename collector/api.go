@@ -14,7 +14,7 @@ type api struct {
 // apis lists every API that a sweep uses, and those that a connection needs.
 // It is the one place where versions stand.
 var apis = []api{
-	{kmsg.Metadata, 1, 12},      // 7 has leader epochs, 10 topic ids
+	{kmsg.Metadata, 1, 10},      // 7 has leader epochs, 8 rights to the cluster, 10 topic ids; 11 not those rights
 	{kmsg.ListOffsets, 4, 9},    // 2 has isolation levels, 4 CurrentLeaderEpoch
 	{kmsg.ListGroups, 0, 5},     // 4 has states, 5 types
 	{kmsg.DescribeGroups, 0, 6}, // 6 answers 69 for groups of other types (KIP-1043)

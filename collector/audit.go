@@ -193,12 +193,7 @@ func (u *audit) readFeatures(ctx context.Context) {
 // readSight finds out whether topics, groups or transactional ids are hidden
 // from this principal. Any broker checks rights before all else.
 func (u *audit) readSight(ctx context.Context) {
-	metadata := kmsg.NewPtrMetadataRequest()
-	metadata.AllowAutoTopicCreation = false
-	topic := kmsg.NewMetadataRequestTopic()
-	topic.Topic = kmsg.StringPtr(unusedTopic)
-	metadata.Topics = append(metadata.Topics, topic)
-	if resp, err := u.ask(ctx, u.broker, metadata); err == nil {
+	if resp, err := u.ask(ctx, u.broker, metadataFor(unusedTopic)); err == nil {
 		for _, t := range resp.(*kmsg.MetadataResponse).Topics {
 			u.sample.Sight.AllTopics = lag.Known(!denied(t.ErrorCode))
 		}

@@ -31,6 +31,10 @@ type fake struct {
 	denials      []fakeDenial    // the ACLs on transactional ids
 	aclsError    int16           // of DescribeAcls
 
+	// The principal may describe no topics, or groups, but those that begin so.
+	refusesTopics, refusesGroups bool
+	mayDescribe                  string
+
 	// before is called, without the lock, before a request is answered; a
 	// response or an error that it returns is the answer.
 	before func(broker int32, req kmsg.Request) (kmsg.Response, error)
@@ -240,7 +244,7 @@ func (f *fake) answer(broker int32, req kmsg.Request) kmsg.Response {
 	case *kmsg.ListGroupsRequest:
 		resp := kmsg.NewPtrListGroupsResponse()
 		for _, g := range f.groups {
-			if g.coordinator == broker && !g.hidden {
+			if g.coordinator == broker && !g.hidden && !f.refuses(f.refusesGroups, g.name) {
 				resp.Groups = append(resp.Groups, kmsg.ListGroupsResponseGroup{
 					Group: g.name, ProtocolType: g.protocol, GroupState: g.state, GroupType: g.groupType,
 				})
@@ -300,6 +304,9 @@ func (f *fake) metadata() kmsg.Response {
 	resp := kmsg.NewPtrMetadataResponse()
 	resp.ClusterID = kmsg.StringPtr("fake")
 	resp.ControllerID = f.brokers[0]
+	if !f.refusesGroups {
+		resp.AuthorizedOperations = describeBit
+	}
 	for _, id := range f.brokers {
 		b := kmsg.NewMetadataResponseBroker()
 		b.NodeID, b.Host, b.Port = id, "127.0.0.1", 9000+id
@@ -376,6 +383,8 @@ func (f *fake) describeClassic(broker int32, r *kmsg.DescribeGroupsRequest) kmsg
 		d := kmsg.NewDescribeGroupsResponseGroup()
 		d.Group, d.State = name, "Dead"
 		switch g := groups[name]; {
+		case f.refuses(f.refusesGroups, name):
+			d.ErrorCode = 30
 		case g == nil, g.groupType != "classic" && g.groupType != "":
 			d.ErrorCode = 69
 		case g.coordinator != broker:

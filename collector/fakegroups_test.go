@@ -3,6 +3,7 @@ package collector
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -36,8 +37,17 @@ type fakeLog struct {
 // fakeMember is the id of a group's i-th member.
 func fakeMember(i int) string { return fmt.Sprint("m", i) }
 
+// refuses says whether the principal may not describe a name, where it may not
+// describe all.
+func (f *fake) refuses(some bool, name string) bool {
+	return some && (f.mayDescribe == "" || !strings.HasPrefix(name, f.mayDescribe))
+}
+
 // hides says whether a topic is hidden.
 func (f *fake) hides(topic string) bool {
+	if f.refuses(f.refusesTopics, topic) {
+		return true
+	}
 	i := slices.IndexFunc(f.topics, func(t *fakeTopic) bool { return t.name == topic })
 	return i >= 0 && len(f.topics[i].partitions) > 0 && f.topics[i].partitions[0].hidden
 }

@@ -50,15 +50,8 @@ func (w *sweep) readHidden(ctx context.Context) {
 
 // askHidden asks whether topics are hidden.
 func (w *sweep) askHidden(ctx context.Context, topics []string) {
-	req := kmsg.NewPtrMetadataRequest()
-	req.AllowAutoTopicCreation = false
-	for _, name := range topics {
-		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(name)
-		req.Topics = append(req.Topics, t)
-	}
 	l := &line{sweep: w, id: w.asked}
-	a, miss := l.ask(ctx, req)
+	a, miss := l.ask(ctx, metadataFor(topics...))
 	if miss != "" {
 		w.markDown(l)
 		return

@@ -30,6 +30,10 @@ type layout struct {
 	// answer does not list it.
 	transactionState []lag.Term
 
+	// describesCluster says that this principal may describe the cluster; false
+	// where the broker does not tell.
+	describesCluster bool
+
 	// stale says that partitions were brought up to date after the plans were
 	// made.
 	stale bool
@@ -64,7 +68,7 @@ type chunk struct {
 // accepts. Where nothing that requests depend on has changed since the layout
 // before, which may be nil, the requests of that one are taken over.
 func newLayout(resp *kmsg.MetadataResponse, before *layout, wants func(topic string) bool) *layout {
-	l := &layout{cluster: clusterOf(resp), wants: wants}
+	l := &layout{cluster: clusterOf(resp), wants: wants, describesCluster: resp.AuthorizedOperations&describeBit != 0}
 	listed := resp.Topics
 	slices.SortFunc(listed, func(a, b kmsg.MetadataResponseTopic) int { return strings.Compare(nameOf(a), nameOf(b)) })
 	n := 0

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -74,6 +75,11 @@ type Options struct {
 	// are called from several goroutines.
 	Topics, Groups func(name string) bool
 
+	// SightTopic and SightGroup are names of the kind that Topics and Groups
+	// accept. Where no topic, or group, is seen, they are asked for, to find out
+	// whether that is for lack of rights. Default: names that nobody uses.
+	SightTopic, SightGroup string
+
 	// Observer is told what the sweeps do; default Unobserved.
 	Observer Observer
 
@@ -132,6 +138,7 @@ func (o Options) withDefaults() Options {
 	if o.Groups == nil {
 		o.Groups = all
 	}
+	o.SightTopic, o.SightGroup = cmp.Or(o.SightTopic, unusedTopic), cmp.Or(o.SightGroup, unusedGroup)
 	if o.Deadline == 0 {
 		o.Deadline = o.Period * 3 / 4
 	}

@@ -16,9 +16,9 @@ type stepOne struct {
 	// unlisted are the groups that it was asked for by name, as it did not list
 	// its groups.
 	unlisted map[string]bool
-	moved  []string        // groups of which it says that it is not the coordinator
-	misses misses
-	starts []answered // one for each chunk of the plan; without answer where there was none
+	moved    []string // groups of which it says that it is not the coordinator
+	misses   misses
+	starts   []answered // one for each chunk of the plan; without answer where there was none
 }
 
 // graceShare is the part of Options.BrokerTimeout, one in so many, for which a

@@ -12,6 +12,8 @@
 //	    OffsetFetch, of its own groups                             B
 //	    ListOffsets: log start                                     B
 //	FindCoordinator, only for groups that moved or vanished        1
+//	Metadata, DescribeGroups, of one name, only where no topic, or no
+//	    group, is seen: whether rights lack                        2
 //	                 ───── commits are before ends ─────
 //	steps 2 to 4, each leader on its own:
 //	    ListOffsets: high watermark, last stable, log end        3 B
@@ -157,6 +159,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	}
 	begun := s.options.Now()
 	w.readStepOne(ctx)
+	w.readSight(ctx)
 	groupsTook := w.elapsed(begun)
 	if s.options.readsOffsets() {
 		begun = s.options.Now()
@@ -284,6 +287,7 @@ func (w *sweep) askMetadata(ctx context.Context, order []int32) (*kmsg.MetadataR
 	for _, id := range order {
 		req := kmsg.NewPtrMetadataRequest()
 		req.AllowAutoTopicCreation = false
+		req.IncludeClusterAuthorizedOperations = true
 		l := &line{sweep: w, id: id}
 		a, _ := l.send(ctx, req)
 		if l.failure == "" && a.resp != nil {

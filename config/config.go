@@ -196,6 +196,17 @@ func (f Filter) Match(name string) bool {
 	return f.Include.MatchString(name) && (f.Exclude == nil || !f.Exclude.MatchString(name))
 }
 
+// Example returns a name of the kind that the filter picks, which nobody is likely
+// to use: what all that Include matches begins with, and something behind it; or
+// the one name that it matches. It is empty where names have nothing in common.
+func (f Filter) Example() string {
+	prefix, whole := regexp.MustCompile(bare(f.Include)).LiteralPrefix()
+	if prefix == "" || whole {
+		return prefix
+	}
+	return prefix + "lso-exporter.unused"
+}
+
 // Granularity is the finest level at which a group has series of its own.
 type Granularity string
 

@@ -135,6 +135,7 @@ func (r *reporter) rightsRefused() {
 			r.rightOfGroup(object, m.Detail)
 		case "transactional":
 			r.lacks(describe, anID, everything, len(r.report.Transactions) == 0, "which transactional id holds a partition, and whether nobody owns it")
+		case lag.AllTopics, lag.AllGroups: // see rightsToSee
 		case "cluster":
 			r.lacks(describe, theCluster, "", len(r.report.Transactions) == 0, whetherDenied)
 		default:
@@ -163,22 +164,29 @@ func (r *reporter) rightOfGroup(group, detail string) {
 // rightsToSee are those without which topics, groups or ids are left out
 // silently.
 func (r *reporter) rightsToSee() {
-	if r.audited == nil {
-		return
+	var sight lag.Sight
+	if r.audited != nil {
+		sight = r.audited.Sight
 	}
-	sight := r.audited.Sight
 	hidden := func(o lag.Optional[bool]) bool { all, known := o.Get(); return known && !all }
-	if hidden(sight.AllTopics) {
+	if hidden(sight.AllTopics) || r.missed(lag.AllTopics) {
 		r.lacks(describe, aTopic, everything, r.sees(r.Topics, func(n string) bool { return r.topics[n] != nil }),
 			"topics that this principal may not see, and what groups have on them: they are left out without an error")
 	}
-	if hidden(sight.AllGroups) {
+	if hidden(sight.AllGroups) || r.missed(lag.AllGroups) {
 		r.lacks(describe, aGroup, everything, r.sees(r.Groups, r.seesGroup),
 			"groups that this principal may not see: they are left out without an error")
 	}
 	if hidden(sight.AllTransactionalIDs) {
 		r.lacks(describe, anID, everything, true, "transactional ids that this principal may not see, when one holds a partition")
 	}
+}
+
+// missed says whether the sweep missed something for lack of a right to it.
+func (r *reporter) missed(subject string) bool {
+	return slices.ContainsFunc(r.view.Missed, func(m lag.Miss) bool {
+		return m.Kind == lag.MissUnauthorized && m.Subject == subject
+	})
 }
 
 // sees says whether all of the names that the report is about are there to see.

@@ -212,6 +212,13 @@ type Miss struct {
 	Detail  string // for people: an error's text; may be empty
 }
 
+// What Miss.Subject names when a principal may not see any topic, or group, at
+// all.
+const (
+	AllTopics = "topics"
+	AllGroups = "groups"
+)
+
 // MissKind is why something could not be read: a closed list, each with its
 // remedy in the documentation.
 type MissKind string

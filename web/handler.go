@@ -50,7 +50,7 @@ func NewHandler(o Options) http.Handler {
 			plain(w, http.StatusServiceUnavailable, "not ready: "+reason)
 			return
 		}
-		plain(w, http.StatusOK, "ready")
+		plain(w, http.StatusOK, ready(o.View()))
 	})
 	for _, path := range statusPaths {
 		mux.Handle("GET "+path, o.Status)
@@ -58,16 +58,32 @@ func NewHandler(o Options) http.Handler {
 	return mux
 }
 
-// plain answers with one line of text that no cache keeps.
-func plain(w http.ResponseWriter, status int, line string) {
+// plain answers with text that no cache keeps.
+func plain(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	// An error is a client that went away; there is nobody to tell.
-	_, _ = io.WriteString(w, strings.Join(strings.Fields(line), " ")+"\n")
+	_, _ = io.WriteString(w, text+"\n")
 }
 
-// NotReady says why a view is not to be relied on at a time; empty when it is.
+// ready is what is said of a view that can be relied on: the rights that it
+// lacks, a line each.
+func ready(view *lag.View) string {
+	text := "ready"
+	for _, m := range view.Missed {
+		if m.Kind == lag.MissUnauthorized {
+			text += "\nmissing: " + oneLine(m.Subject+": "+m.Detail)
+		}
+	}
+	return text
+}
+
+// oneLine is a text without line breaks and doubled spaces.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// NotReady says why a view is not to be relied on at a time; empty when it is. A
+// cluster of which nothing may be seen looks empty, and cannot be relied on.
 // A view that lacks something is ready: it says itself what is missing.
 func NotReady(view *lag.View, now time.Time) string {
 	switch {
@@ -76,7 +92,25 @@ func NotReady(view *lag.View, now time.Time) string {
 	case view.Expired(now):
 		return fmt.Sprintf("the last sweep ended %s ago, and views expire after %s", now.Sub(view.Ended).Round(time.Second), 3*view.Period)
 	case view.Failure != "":
-		return "no broker reachable: " + view.Failure
+		return "no broker reachable:" + indented(view.Failure)
+	}
+	for _, m := range view.Missed {
+		if m.Kind == lag.MissUnauthorized && m.Subject == lag.AllTopics {
+			return "nothing of the cluster may be seen: " + m.Detail
+		}
 	}
 	return ""
+}
+
+// indented puts the lines of a text behind a colon: one beside it, several below.
+func indented(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) == 1 {
+		return " " + oneLine(text)
+	}
+	below := ""
+	for _, line := range lines {
+		below += "\n  " + oneLine(line)
+	}
+	return below
 }

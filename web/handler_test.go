@@ -34,7 +34,13 @@ func TestReady(t *testing.T) {
 	partial := fresh
 	partial.Missed = []lag.Miss{{Kind: lag.MissTimeout, Subject: "broker 2", Count: 1}}
 	failed := fresh
-	failed.Failure = "dial tcp 127.0.0.1:9092:\nconnection refused"
+	failed.Failure = "127.0.0.1:9092: connection refused"
+	several := fresh
+	several.Failure = "127.0.0.1:9092: connection refused\n127.0.0.1:9093: no answer within 2s"
+	blind := fresh
+	blind.Missed = []lag.Miss{{Kind: lag.MissUnauthorized, Subject: lag.AllTopics, Count: 1, Detail: "a right is missing"}}
+	refused := fresh
+	refused.Missed = []lag.Miss{{Kind: lag.MissUnauthorized, Subject: "group odd\nname", Count: 1, Detail: "a right is missing"}, partial.Missed[0]}
 	expired := fresh
 	expired.Ended = now.Add(-31 * time.Second)
 	tests := []struct {
@@ -46,7 +52,10 @@ func TestReady(t *testing.T) {
 		{"no view yet", nil, 503, "not ready: no sweep has ended yet\n"},
 		{"fresh", &fresh, 200, "ready\n"},
 		{"fresh, something missing", &partial, 200, "ready\n"},
-		{"nothing read", &failed, 503, "not ready: no broker reachable: dial tcp 127.0.0.1:9092: connection refused\n"},
+		{"nothing read", &failed, 503, "not ready: no broker reachable: 127.0.0.1:9092: connection refused\n"},
+		{"nothing read from several", &several, 503, "not ready: no broker reachable:\n  127.0.0.1:9092: connection refused\n  127.0.0.1:9093: no answer within 2s\n"},
+		{"nothing may be seen", &blind, 503, "not ready: nothing of the cluster may be seen: a right is missing\n"},
+		{"fresh, a right missing", &refused, 200, "ready\nmissing: group odd name: a right is missing\n"},
 		{"expired", &expired, 503, "not ready: the last sweep ended 31s ago, and views expire after 30s\n"},
 	}
 	for _, test := range tests {

@@ -205,6 +205,8 @@ func collectorOptions(c config.Config) collector.Options {
 		StillAfter:     c.GroupStates.StillAfter,
 		Topics:         matcher(c.Topics),
 		Groups:         matcher(c.Groups),
+		SightTopic:     c.Topics.Example(),
+		SightGroup:     c.Groups.Example(),
 
 		NoReadableLag:    !c.GroupStates.ReadableLag,
 		NoTimeIndex:      !c.GroupStates.TimeIndex,
