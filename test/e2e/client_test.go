@@ -37,7 +37,7 @@ func (w *world) createTopic(name string, replicas ...[]int32) {
 func (w *world) produce(leader int32, topic string, partition int32, records int, acks int16, in *producer) int16 {
 	w.t.Helper()
 	req := kmsg.NewPtrProduceRequest()
-	req.Version, req.Acks, req.TimeoutMillis = 12, acks, 30_000
+	req.Version, req.Acks, req.TimeoutMillis = 11, acks, 30_000 // also of brokers before Kafka 4
 	t := kmsg.NewProduceRequestTopic()
 	t.Topic = topic
 	p := kmsg.NewProduceRequestTopicPartition()
@@ -45,7 +45,7 @@ func (w *world) produce(leader int32, topic string, partition int32, records int
 	if in == nil {
 		p.Records = batch(w.Now(), records, -1, -1, -1)
 	} else {
-		req.TransactionID = &in.transactionalID
+		req.Version, req.TransactionID = 12, &in.transactionalID
 		at := topicPartition{topic, partition}
 		p.Records = batch(w.Now(), records, in.id, in.epoch, in.sequence[at])
 		in.sequence[at] += int32(records)
