@@ -3,6 +3,7 @@ package clients
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -12,13 +13,6 @@ import (
 
 // row is a line of a table that the tool prints, by column.
 type row map[string]string
-
-// columns are those of all tables of kafka-consumer-groups.sh --describe that
-// are read here.
-var columns = []string{
-	"GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID",
-	"#PARTITIONS", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE", "#MEMBERS",
-}
 
 // answers are what kafka-consumer-groups.sh --describe --all-groups prints with one
 // option more, by that option and group.
@@ -59,36 +53,35 @@ func (c *cluster) describe(option string) (map[string][]row, error) {
 	return groups, nil
 }
 
-// parseTables reads tables whose columns begin where their titles do. Each has
-// its own widths.
+// bracket is before the second word of a coordinator.
+var bracket = regexp.MustCompile(` +\(`)
+
+// parseTables reads tables, each of which has its titles in its first line. The
+// tools of some versions do not align them: words are counted. No value has a
+// space but the coordinator, and none is empty but the strategy.
 func parseTables(text string) (rows []row) {
-	var titles string
+	var titles []string
 	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, " \n")
+		words := strings.Fields(bracket.ReplaceAllString(line, "("))
 		switch {
-		case strings.HasPrefix(line, "GROUP "):
-			titles = line
-		case line == "":
-			titles = ""
-		case titles != "":
-			rows = append(rows, parseRow(titles, line))
+		case len(words) > 0 && words[0] == "GROUP":
+			titles = words
+		case len(words) == 0:
+			titles = nil
+		case titles != nil:
+			rows = append(rows, parseRow(titles, words))
 		}
 	}
 	return rows
 }
 
-func parseRow(titles, line string) row {
+func parseRow(titles, words []string) row {
+	if len(words) < len(titles) {
+		titles = slices.DeleteFunc(slices.Clone(titles), func(title string) bool { return title == "ASSIGNMENT-STRATEGY" })
+	}
 	r := row{}
-	for _, column := range columns {
-		at := strings.Index(" "+titles+" ", " "+column+" ")
-		if at < 0 || at >= len(line) {
-			continue
-		}
-		end := len(line)
-		if rest := titles[at+len(column):]; rest != "" {
-			end = min(end, len(titles)-len(strings.TrimLeft(rest, " ")))
-		}
-		r[column] = strings.TrimSpace(line[at:end])
+	for i, word := range words[:min(len(words), len(titles))] {
+		r[titles[i]] = word
 	}
 	return r
 }
@@ -98,7 +91,7 @@ func parseRow(titles, line string) row {
 func (a answers) of(group string) []string {
 	var lines []string
 	for _, r := range a["--state"][group] {
-		lines = append(lines, fmt.Sprintf("group %s, %s members, coordinator %s", r["STATE"], r["#MEMBERS"], coordinatorID(r["COORDINATOR (ID)"])))
+		lines = append(lines, fmt.Sprintf("group %s, %s members, coordinator %s", r["STATE"], r["#MEMBERS"], coordinatorID(r["COORDINATOR(ID)"])))
 	}
 	for _, r := range a["--members"][group] {
 		lines = append(lines, fmt.Sprintf("member %s %s %s", r["CONSUMER-ID"], r["HOST"], r["CLIENT-ID"]))
@@ -111,7 +104,7 @@ func (a answers) of(group string) []string {
 	return lines
 }
 
-// coordinatorID is the broker of "host:port (id)".
+// coordinatorID is the broker of "host:port(id)".
 func coordinatorID(coordinator string) string {
 	_, id, _ := strings.Cut(coordinator, "(")
 	return strings.TrimSuffix(id, ")")
