@@ -182,6 +182,9 @@ func (c *Cluster) Inject(f Fault) (id int) {
 		if forget, ok := f.(ForgetTransactionalID); ok {
 			c.forget(forget.ID)
 		}
+		if _, ok := f.(HoldFetches); ok {
+			c.fetchAnew()
+		}
 		c.logf("fault %d: %s", id, f)
 	})
 	return id
@@ -243,6 +246,16 @@ func (f *faults) remove(i *installation) {
 	}
 }
 
+// fetchAnew has every follower say what it fetches, so that a fault can keep it
+// from it.
+func (c *Cluster) fetchAnew() {
+	for _, b := range c.brokers {
+		if b.alive {
+			b.replicas.FetchAnew()
+		}
+	}
+}
+
 // forget makes every coordinator lose a transactional id.
 func (c *Cluster) forget(id string) {
 	for _, b := range c.brokers {
@@ -291,8 +304,9 @@ func (f *faults) markers(from *broker, m txn.Marker, done func([]error, error), 
 }
 
 // fetches lets a follower's fetch meet the faults, and sends what is left of it.
-// The held partitions are answered with REQUEST_TIMED_OUT, on which the follower
-// asks again after replica.fetch.backoff.ms.
+// The held partitions go out of the session and are answered with
+// REQUEST_TIMED_OUT, on which the follower asks again after
+// replica.fetch.backoff.ms.
 func (f *faults) fetches(from *broker, req replica.FetchRequest, done func(replica.FetchResult, error), send func(replica.FetchRequest, func(replica.FetchResult, error))) {
 	held := func(at replica.FetchPartition) bool {
 		return slices.ContainsFunc(f.installed, func(i *installation) bool {
@@ -304,28 +318,21 @@ func (f *faults) fetches(from *broker, req replica.FetchRequest, done func(repli
 		send(req, done)
 		return
 	}
-	all := make([]replica.FetchedPartition, len(req.Partitions))
-	rest := req
-	rest.Partitions = nil
-	var asked []int
-	for i, at := range req.Partitions {
+	rest, session := req, *req.Session
+	rest.Partitions, rest.Session = nil, &session
+	rest.MaxWait = 0 // the follower is told at once
+	session.Forget = slices.Clone(session.Forget)
+	var timedOut []replica.FetchedPartition
+	for _, at := range req.Partitions {
 		if held(at) {
-			all[i] = replica.FetchedPartition{Partition: at.Partition, Err: kafka.ErrRequestTimedOut}
+			timedOut = append(timedOut, replica.FetchedPartition{Partition: at.Partition, At: at, Err: kafka.ErrRequestTimedOut})
+			session.Forget = append(session.Forget, at.Partition)
 			continue
 		}
-		rest.Partitions, asked = append(rest.Partitions, at), append(asked, i)
-	}
-	if len(asked) == 0 {
-		from.host.After(from.cluster.network.latency, func() { done(replica.FetchResult{Partitions: all}, nil) })
-		return
+		rest.Partitions = append(rest.Partitions, at)
 	}
 	send(rest, func(got replica.FetchResult, err error) {
-		if err == nil {
-			for j, i := range asked {
-				all[i] = got.Partitions[j]
-			}
-			got.Partitions = all
-		}
+		got.Partitions = append(got.Partitions, timedOut...)
 		done(got, err)
 	})
 }

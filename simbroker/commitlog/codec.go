@@ -36,7 +36,7 @@ func (c Codec) String() string {
 const (
 	// maxDecompressed is how many bytes a batch may decompress to where its
 	// records are wanted whole.
-	maxDecompressed = 64 << 20
+	maxDecompressed = 32 << 20
 	// maxZstdWindow is what zstd's decoders allow by default.
 	maxZstdWindow = 128 << 20
 )

@@ -78,6 +78,7 @@ const (
 	ErrUnknownTopicID                     Error = "UNKNOWN_TOPIC_ID"
 	ErrInconsistentTopicID                Error = "INCONSISTENT_TOPIC_ID"
 	ErrTransactionalIDNotFound            Error = "TRANSACTIONAL_ID_NOT_FOUND"
+	ErrFetchSessionIDNotFound             Error = "FETCH_SESSION_ID_NOT_FOUND"
 	ErrFetchSessionTopicIDError           Error = "FETCH_SESSION_TOPIC_ID_ERROR"
 	ErrFencedMemberEpoch                  Error = "FENCED_MEMBER_EPOCH"
 	ErrUnreleasedInstanceID               Error = "UNRELEASED_INSTANCE_ID"

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,10 @@ type Broker struct {
 	// followerFetches holds the waiting fetch of each follower: a newer one
 	// takes its place.
 	followerFetches map[kafka.BrokerID]*fetch
+	sessions        map[kafka.BrokerID]*followerSession // by follower
+	lastSession     uint64                              // number of this broker's last session with a leader
+
+	unsaved []*partition // whose high watermark has moved since the last checkpoint
 
 	due       []func() // answers and checks for the next event
 	scheduled bool
@@ -49,7 +54,8 @@ func New(id kafka.BrokerID, cfg Config, deps Deps) *Broker {
 func (b *Broker) boot() {
 	b.fetchers = map[kafka.BrokerID]*fetcher{}
 	b.followerFetches = map[kafka.BrokerID]*fetch{}
-	b.due, b.scheduled = nil, false
+	b.sessions = map[kafka.BrokerID]*followerSession{}
+	b.due, b.scheduled, b.unsaved = nil, false, nil
 	b.schedule()
 }
 
@@ -70,24 +76,41 @@ func (b *Broker) schedule() {
 	b.tasks = make([]*clock.Timer, 5)
 	// Kafka looks for laggards twice in replica.lag.time.max.ms (rule F4).
 	b.every(0, b.cfg.ReplicaLagTimeMax/2, func(p *partition) { p.shrinkISR() })
-	b.every(1, b.cfg.HighWatermarkCheckpoint, func(p *partition) { p.log.Checkpoint() })
+	b.regularly(1, b.cfg.HighWatermarkCheckpoint, b.checkpoint)
 	b.every(2, b.cfg.LogRetentionCheckInterval, func(p *partition) { p.retain() })
 	b.every(3, b.cfg.ProducerIDExpirationCheck, func(p *partition) { p.log.ExpireProducers(b.nowMs()) })
 	b.every(4, b.cfg.LogCleanerBackoff, func(p *partition) { p.compact() })
 }
 
-// every visits all partitions in order, again and again. An interval of zero
-// or less never comes.
+// every visits all partitions in order, again and again. A visit must not change
+// which there are.
 func (b *Broker) every(task int, interval time.Duration, visit func(*partition)) {
+	b.regularly(task, interval, func() {
+		for _, p := range b.order {
+			visit(p)
+		}
+	})
+}
+
+// regularly runs f again and again. An interval of zero or less never comes.
+func (b *Broker) regularly(task int, interval time.Duration, f func()) {
 	if interval <= 0 {
 		return
 	}
 	b.tasks[task] = b.deps.Clock.After(interval, func() {
-		for _, p := range slices.Clone(b.order) {
-			visit(p)
-		}
-		b.every(task, interval, visit)
+		f()
+		b.regularly(task, interval, f)
 	})
+}
+
+// checkpoint writes the high watermarks that have moved since the last time.
+func (b *Broker) checkpoint() {
+	for _, p := range b.unsaved {
+		p.log.Checkpoint()
+		p.isUnsaved = false
+	}
+	clear(b.unsaved)
+	b.unsaved = b.unsaved[:0]
 }
 
 func (b *Broker) nowMs() int64 { return b.deps.Clock.Now().UnixMilli() }
@@ -137,6 +160,11 @@ func (b *Broker) host(state PartitionState) *partition {
 		log: commitlog.New(state.Config.Log, expiration, b.nowMs()),
 	}
 	b.partitions[state.Partition] = p
+	for _, id := range slices.Sorted(maps.Keys(b.sessions)) {
+		if fp := b.sessions[id].followed[state.Partition]; fp != nil {
+			fp.meet(p)
+		}
+	}
 	i, _ := b.place(state.Partition)
 	b.order = slices.Insert(b.order, i, p)
 	return p
@@ -146,6 +174,14 @@ func (b *Broker) place(tp kafka.TopicPartition) (int, bool) {
 	return slices.BinarySearchFunc(b.order, tp, func(p *partition, tp kafka.TopicPartition) int {
 		return p.state.Partition.Compare(tp)
 	})
+}
+
+// FetchAnew begins all sessions with leaders anew, as when what may be fetched has
+// changed.
+func (b *Broker) FetchAnew() {
+	for _, id := range slices.Sorted(maps.Keys(b.fetchers)) {
+		b.fetchers[id].restart()
+	}
 }
 
 // Delete forgets a partition and its log, as when its topic is deleted. What

@@ -25,6 +25,7 @@ func (b *Broker) Append(req AppendRequest, done func(error)) (kafka.Offset, erro
 	if req.Sequenced {
 		as.BaseSequence = 0
 	}
+	p.settleFollowers()
 	appended, err := p.log.AppendCoordinator(commitlog.Build(as, req.Records), commitlog.Append{
 		NowMs: b.nowMs(), LeaderEpoch: p.state.LeaderEpoch,
 		Guard: req.Guard, Verify: b.cfg.TransactionPartitionVerification,
@@ -46,6 +47,7 @@ func (b *Broker) AppendMarker(tp kafka.TopicPartition, m commitlog.Marker, trans
 	if err != nil {
 		return kafka.NoOffset, err
 	}
+	p.settleFollowers()
 	offset, err := p.log.AppendMarker(m, transactionVersion, commitlog.Append{NowMs: b.nowMs(), LeaderEpoch: p.state.LeaderEpoch})
 	if err != nil {
 		return kafka.NoOffset, err

@@ -32,6 +32,10 @@ func (f *fetch) isFollower() bool { return f.req.ReplicaID >= 0 }
 // the wait; so does a newer fetch of the same follower. News of the high
 // watermark alone does not: a follower learns it with its next answer.
 func (b *Broker) Fetch(req FetchRequest, done func(FetchResult)) {
+	if req.Session != nil {
+		b.fetchInSession(req, done)
+		return
+	}
 	f := &fetch{broker: b, req: req, done: done, parts: make([]*partition, len(req.Partitions))}
 	if f.isFollower() {
 		if older := b.followerFetches[req.ReplicaID]; older != nil {
@@ -210,6 +214,7 @@ func diverging(log *commitlog.Log, at *FetchPartition) (*commitlog.EpochEnd, err
 
 // wakeFetches answers the waiting fetches for which there is enough now.
 func (p *partition) wakeFetches() {
+	p.wakeFollowers()
 	for _, w := range p.fetches {
 		if w.fetch.done != nil && !w.fetch.due && w.fetch.enough(w.index) {
 			w.fetch.ready()

@@ -11,14 +11,19 @@ import (
 
 // fetcher follows one leader in all partitions that this broker follows there,
 // with one fetch at a time, as a fetcher thread does (num.replica.fetchers is
-// 1). Unlike the thread it does not wait for the answer when its partitions
-// change, but sends another fetch and ignores the answer to the older one.
+// 1). The fetches are of one session, which begins anew when partitions come.
+// Unlike the thread it does not wait for the answer then, but sends another fetch
+// and ignores the answer to the older one.
 type fetcher struct {
 	broker     *Broker
 	leader     kafka.BrokerID
 	partitions []*partition // sorted
-	turn       int          // which partition the next fetch names first
+	turn       int          // which partition the next full fetch names first
 	fetch      uint64       // number of the fetch whose answer counts
+	session    uint64       // number of the session; 0 for none
+	moved      []*partition // whose positions the session does not know
+	forget     []kafka.TopicPartition
+	retrying   []*partition // out of the session until they are asked for again
 	restarting bool
 	timer      *clock.Timer
 }
@@ -44,6 +49,9 @@ func (f *fetcher) remove(p *partition) {
 		f.partitions = slices.Delete(f.partitions, i, i+1)
 	}
 	p.fetcher = nil
+	f.forget = append(f.forget, p.state.Partition)
+	is := func(q *partition) bool { return q == p }
+	f.moved, f.retrying = slices.DeleteFunc(f.moved, is), slices.DeleteFunc(f.retrying, is)
 }
 
 func (f *fetcher) place(p *partition) (int, bool) {
@@ -52,9 +60,10 @@ func (f *fetcher) place(p *partition) (int, bool) {
 	})
 }
 
-// restart sends a fetch for the partitions as they will be when the present
-// event, which may bring many changes, is over.
+// restart begins another session with the partitions as they will be when the
+// present event, which may bring many changes, is over.
 func (f *fetcher) restart() {
+	f.session = 0
 	if f.restarting {
 		return
 	}
@@ -68,27 +77,38 @@ func (f *fetcher) restart() {
 func (f *fetcher) send() {
 	f.timer.Stop()
 	f.fetch++
-	at, of, next := f.positions()
-	if len(at) == 0 {
-		f.retryIn(next)
+	at := f.positions()
+	if len(f.retrying) == len(f.partitions) {
+		f.session = 0
+		f.retryIn(f.nextRetry())
 		return
 	}
 	cfg, number := f.broker.cfg, f.fetch
+	session := &FetchSession{Number: f.session, Forget: f.forget}
+	if f.session == 0 {
+		f.broker.lastSession++
+		f.session = f.broker.lastSession
+		session.Number, session.Full, session.Forget = f.session, true, nil
+	}
+	f.forget = nil
 	// A leader that never answers, as one that is stopped, is asked anew.
-	f.retryIn(cfg.ReplicaSocketTimeout)
+	f.timer = f.broker.deps.Clock.After(cfg.ReplicaSocketTimeout, f.restart)
 	f.broker.deps.Peers.Fetch(f.leader, FetchRequest{
 		ReplicaID: f.broker.id, MaxWait: cfg.ReplicaFetchWaitMax, MinBytes: 1,
-		MaxBytes: cfg.ReplicaFetchResponseMaxBytes, Partitions: at,
+		MaxBytes: cfg.ReplicaFetchResponseMaxBytes, Partitions: at, Session: session,
 	}, func(result FetchResult, err error) {
-		if number != f.fetch {
-			return
-		}
-		if err != nil {
+		switch {
+		case number != f.fetch:
+		case err != nil:
+			f.session = 0
 			f.retryIn(f.broker.cfg.ReplicaFetchBackoff)
-			return
+		case result.Err != nil:
+			f.session = 0
+			f.send()
+		default:
+			f.take(result)
+			f.send()
 		}
-		f.take(at, of, result)
-		f.send()
 	})
 }
 
@@ -100,23 +120,32 @@ func (f *fetcher) retryIn(d time.Duration) {
 	}
 }
 
-// positions are where to fetch of which partitions, each time with another one
-// first, since the first is served best. If none can be fetched now, next is
-// how long to wait for one.
-func (f *fetcher) positions() (at []FetchPartition, of []*partition, next time.Duration) {
+// positions are where to fetch of which partitions: of all, each time with
+// another one first, since the first is served best, when a session begins; else
+// of those that have moved or are to be asked for again.
+func (f *fetcher) positions() []FetchPartition {
 	now := f.broker.nowMs()
-	n := len(f.partitions)
-	at, of = make([]FetchPartition, 0, n), make([]*partition, 0, n)
-	f.turn++
-	for i := range n {
-		p := f.partitions[(f.turn+i)%n]
-		if wait := p.retryAtMs - now; wait > 0 {
-			if d := time.Duration(wait) * time.Millisecond; next == 0 || d < next {
-				next = d
+	waits := func(p *partition) bool { return p.retryAtMs > now }
+	if f.session == 0 {
+		f.moved, f.retrying = nil, nil
+		f.turn++
+		for i, n := 0, len(f.partitions); i < n; i++ {
+			f.moved = append(f.moved, f.partitions[(f.turn+i)%n])
+		}
+	} else {
+		for _, p := range f.retrying {
+			if !waits(p) {
+				f.moved = append(f.moved, p)
 			}
+		}
+		f.retrying = slices.DeleteFunc(f.retrying, func(p *partition) bool { return !waits(p) })
+	}
+	at := make([]FetchPartition, 0, len(f.moved))
+	for _, p := range f.moved {
+		if waits(p) {
+			f.retrying = append(f.retrying, p)
 			continue
 		}
-		of = append(of, p)
 		at = append(at, FetchPartition{
 			Partition: p.state.Partition, TopicID: p.state.TopicID,
 			Offset: p.log.LogEndOffset(), LogStartOffset: p.log.LogStartOffset(),
@@ -124,16 +153,43 @@ func (f *fetcher) positions() (at []FetchPartition, of []*partition, next time.D
 			CurrentLeaderEpoch: p.state.LeaderEpoch, LastFetchedEpoch: p.log.LatestEpoch(),
 		})
 	}
-	return at, of, next
+	f.moved = nil
+	return at
 }
 
-// take applies an answer to the partitions that are still where they were.
-func (f *fetcher) take(at []FetchPartition, of []*partition, result FetchResult) {
-	for i, p := range of {
-		if p.fetcher != f || p.state.LeaderEpoch != at[i].CurrentLeaderEpoch || p.log.LogEndOffset() != at[i].Offset {
+// nextRetry is how long to wait until the first of the partitions that wait is
+// to be asked for again; 0 if none waits.
+func (f *fetcher) nextRetry() time.Duration {
+	var next time.Duration
+	for _, p := range f.retrying {
+		if d := time.Duration(p.retryAtMs-f.broker.nowMs()) * time.Millisecond; next == 0 || d < next {
+			next = d
+		}
+	}
+	return next
+}
+
+// take applies an answer to the partitions that are still where they were, and
+// notes what the session has to learn of them.
+func (f *fetcher) take(result FetchResult) {
+	now := f.broker.nowMs()
+	for i := range result.Partitions {
+		got := &result.Partitions[i]
+		p := f.broker.partitions[got.Partition]
+		if p == nil || p.fetcher != f || slices.Contains(f.retrying, p) {
 			continue
 		}
-		p.take(&result.Partitions[i])
+		end, start := p.log.LogEndOffset(), p.log.LogStartOffset()
+		if got.At.Partition == got.Partition && (p.state.LeaderEpoch != got.At.CurrentLeaderEpoch || end != got.At.Offset) {
+			continue
+		}
+		p.take(got)
+		switch {
+		case p.retryAtMs > now:
+			f.retrying, f.forget = append(f.retrying, p), append(f.forget, got.Partition)
+		case end != p.log.LogEndOffset() || start != p.log.LogStartOffset() || got.Err != nil || got.Diverging != nil:
+			f.moved = append(f.moved, p)
+		}
 	}
 }
 
@@ -151,6 +207,7 @@ func (p *partition) take(got *FetchedPartition) {
 	default:
 		p.append(got)
 	}
+	p.watermarkMoved()
 	p.wakeFetches()
 }
 

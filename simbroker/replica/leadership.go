@@ -24,6 +24,27 @@ type follower struct {
 	// leaderEndAtFetch is the leader's log end at the last fetch: reaching it
 	// with the next means having been caught up then.
 	leaderEndAtFetch kafka.Offset
+	// session is that of which the follower's fetches are; nil if none.
+	session *followerSession
+}
+
+// settle counts the session's fetches since the last one that named the
+// partition; the leader's log end has been leaderEnd all the while.
+func (f *follower) settle(leaderEnd kafka.Offset) {
+	if f.session != nil && f.session.fetchedMs > f.lastFetchMs {
+		f.fetched(f.logEnd, f.logStart, leaderEnd, f.session.fetchedMs)
+	}
+}
+
+// settleFollowers must be called before the log end changes, and before it is
+// asked who is caught up.
+func (p *partition) settleFollowers() {
+	if p.leadership == nil {
+		return
+	}
+	for _, f := range p.leadership.followers {
+		f.settle(p.log.LogEndOffset())
+	}
 }
 
 // newLeadership is that of an epoch that begins on this broker. Members of the
@@ -43,10 +64,12 @@ func newLeadership(p *partition, newLeader bool) *leadership {
 // renew begins another epoch of the same leader: what it knows of its
 // followers stays.
 func (l *leadership) renew(p *partition) {
+	p.settleFollowers()
 	l.epochStart = p.log.LogEndOffset()
 	p.log.AssignEpoch(p.state.LeaderEpoch)
 	l.keepReplicas(p)
 	for id, f := range l.followers {
+		f.session = nil // its fetches are of the epoch before
 		f.leaderEndAtFetch, f.lastFetchMs = p.log.LogEndOffset(), 0
 		if slices.Contains(p.state.ISR, id) {
 			f.lastFetchMs = p.broker.nowMs()
@@ -116,6 +139,7 @@ func (p *partition) advanceHighWatermark() {
 		}
 	}
 	if p.log.AdvanceHighWatermark(to) {
+		p.watermarkMoved()
 		p.wakeAcks()
 		p.wakeFetches()
 	}
@@ -124,6 +148,7 @@ func (p *partition) advanceHighWatermark() {
 // followerFetched takes a follower's fetch offset and log start as news.
 func (p *partition) followerFetched(id kafka.BrokerID, offset, logStart, leaderEnd kafka.Offset) {
 	f := p.leadership.followers[id]
+	f.settle(leaderEnd)
 	moved, raised := offset != f.logEnd, logStart != f.logStart
 	f.fetched(offset, logStart, leaderEnd, p.broker.nowMs())
 	p.expandISR(id, f)
@@ -153,6 +178,7 @@ func (p *partition) shrinkISR() {
 	if p.role != Leader || p.leadership.proposed != nil {
 		return
 	}
+	p.settleFollowers()
 	now, lagMax := p.broker.nowMs(), p.broker.cfg.ReplicaLagTimeMax.Milliseconds()
 	isr := slices.DeleteFunc(slices.Clone(p.state.ISR), func(id kafka.BrokerID) bool {
 		f := p.leadership.followers[id]

@@ -21,10 +21,12 @@ type partition struct {
 	leadership *leadership // of leaders
 	fetcher    *fetcher    // of followers that have somebody to follow
 	retryAtMs  int64       // when a follower asks again after an error
+	isUnsaved  bool        // stands in the broker's unsaved
 
-	fetches []fetchWait
-	acks    []*ackWait
-	deletes []*deleteWait
+	fetches  []fetchWait
+	followed []*followed // in the sessions of followers
+	acks     []*ackWait
+	deletes  []*deleteWait
 }
 
 // apply moves to a state that names this broker among the replicas.
@@ -68,6 +70,9 @@ func (p *partition) lead(old PartitionState, oldRole Role) {
 	if p.state.PartitionEpoch > old.PartitionEpoch {
 		p.leadership.proposed = nil
 	}
+	for _, fp := range p.followed {
+		fp.lookOutside()
+	}
 	p.advanceHighWatermark()
 	p.wakeAll()
 }
@@ -93,6 +98,9 @@ func (p *partition) leave() {
 	told := p.role != NotHosted
 	p.role, p.leadership = NotHosted, nil
 	p.wakeAll()
+	for _, fp := range slices.Clone(p.followed) {
+		fp.leave()
+	}
 	if told {
 		p.tellRole()
 	}
@@ -100,8 +108,8 @@ func (p *partition) leave() {
 
 // restart forgets what a process forgets.
 func (p *partition) restart(clean bool) {
-	p.role, p.leadership, p.fetcher, p.retryAtMs = NotHosted, nil, nil, 0
-	p.fetches, p.acks, p.deletes = nil, nil, nil
+	p.role, p.leadership, p.fetcher, p.retryAtMs, p.isUnsaved = NotHosted, nil, nil, 0, false
+	p.fetches, p.followed, p.acks, p.deletes = nil, nil, nil, nil
 	p.log.Recover(clean, p.broker.nowMs())
 }
 
@@ -122,12 +130,21 @@ func (p *partition) appended() {
 func (p *partition) retain() {
 	if p.role != NotHosted && p.log.DeleteOldSegments(p.broker.nowMs()) > 0 {
 		p.wakeDeletes()
+		p.wakeFollowers()
+	}
+}
+
+// watermarkMoved has the next checkpoint write the high watermark.
+func (p *partition) watermarkMoved() {
+	if !p.isUnsaved {
+		p.isUnsaved = true
+		p.broker.unsaved = append(p.broker.unsaved, p)
 	}
 }
 
 // compact cleans the log of a compacted topic, as each replica does for itself.
 func (p *partition) compact() {
-	if p.role != NotHosted && p.log.Config().Compact {
+	if p.role != NotHosted && p.state.Config.Log.Compact {
 		p.log.Compact(p.broker.nowMs())
 	}
 }

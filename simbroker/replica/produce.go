@@ -210,6 +210,7 @@ func (r *produce) appendTo(i int) {
 		r.failAt(i, p, err)
 		return
 	}
+	p.settleFollowers()
 	appended, err := p.log.AppendClient(r.batches[i].Raw, commitlog.Append{
 		Partition: at.Partition, NowMs: r.broker.nowMs(), LeaderEpoch: p.state.LeaderEpoch,
 		Guard: r.guards[i], Verify: r.broker.cfg.TransactionPartitionVerification,

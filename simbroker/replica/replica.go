@@ -259,6 +259,17 @@ type FetchRequest struct {
 	MinBytes   int
 	MaxBytes   int
 	Partitions []FetchPartition
+	// Session makes the fetch one of a follower's session, of which Partitions
+	// are those that have changed; nil for a fetch of Partitions alone.
+	Session *FetchSession
+}
+
+// FetchSession says to which session of the follower with its leader a fetch
+// belongs (KIP-227).
+type FetchSession struct {
+	Number uint64
+	Full   bool // opens the session: Partitions are all of them
+	Forget []kafka.TopicPartition
 }
 
 // FetchPartition is the position in one partition.
@@ -272,9 +283,13 @@ type FetchPartition struct {
 	LogStartOffset     kafka.Offset      // a follower's own; -1 for consumers
 }
 
-// FetchResult answers a FetchRequest, partition by partition in its order.
+// FetchResult answers a FetchRequest, partition by partition in its order. In a
+// session, it has only partitions of which there is something new, each with the
+// position that it is about.
 type FetchResult struct {
 	Partitions []FetchedPartition
+	// Err is FETCH_SESSION_ID_NOT_FOUND where the leader has no such session.
+	Err error
 }
 
 // FetchedPartition is what was read of one partition. Offsets are those of the
@@ -283,6 +298,7 @@ type FetchResult struct {
 // (it would ask ListOffsets for them, rule F9).
 type FetchedPartition struct {
 	Partition        kafka.TopicPartition
+	At               FetchPartition // the position, in a session
 	Err              error
 	HighWatermark    kafka.Offset
 	LastStableOffset kafka.Offset

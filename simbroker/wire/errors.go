@@ -8,7 +8,6 @@ import (
 
 // Errors that only the protocol knows; no room answers them.
 const (
-	errFetchSessionIDNotFound     kafka.Error = "FETCH_SESSION_ID_NOT_FOUND"
 	errInvalidFetchSessionEpoch   kafka.Error = "INVALID_FETCH_SESSION_EPOCH"
 	errTopicDeletionDisabled      kafka.Error = "TOPIC_DELETION_DISABLED"
 	errUnsupportedCompressionType kafka.Error = "UNSUPPORTED_COMPRESSION_TYPE"
@@ -75,7 +74,7 @@ var codes = map[kafka.Error]int16{
 	kafka.ErrReassignmentInProgress:             60,
 	kafka.ErrNonEmptyGroup:                      68,
 	kafka.ErrGroupIDNotFound:                    69,
-	errFetchSessionIDNotFound:                   70,
+	kafka.ErrFetchSessionIDNotFound:             70,
 	errInvalidFetchSessionEpoch:                 71,
 	errTopicDeletionDisabled:                    73,
 	kafka.ErrFencedLeaderEpoch:                  74,

@@ -195,7 +195,7 @@ func refuseFetch(req *kmsg.FetchRequest, code int16) kmsg.Response {
 	resp := kmsg.NewPtrFetchResponse()
 	resp.ErrorCode = code
 	switch code {
-	case codeOf(errFetchSessionIDNotFound), codeOf(errInvalidFetchSessionEpoch), codeOf(kafka.ErrFetchSessionTopicIDError):
+	case codeOf(kafka.ErrFetchSessionIDNotFound), codeOf(errInvalidFetchSessionEpoch), codeOf(kafka.ErrFetchSessionTopicIDError):
 		return resp // no session, no partitions
 	}
 	for i := range req.Topics {

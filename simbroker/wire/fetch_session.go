@@ -76,7 +76,7 @@ func (c *call) openFetch(req *kmsg.FetchRequest) (fetchContext, []kmsg.FetchRequ
 	session := s.byID[req.SessionID]
 	switch {
 	case session == nil:
-		return fetchContext{}, nil, errFetchSessionIDNotFound
+		return fetchContext{}, nil, kafka.ErrFetchSessionIDNotFound
 	case session.epoch != req.SessionEpoch:
 		return fetchContext{}, nil, errInvalidFetchSessionEpoch
 	case session.byTopicID != (req.Version >= 13):

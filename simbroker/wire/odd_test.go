@@ -233,7 +233,7 @@ func TestSlowReaders(t *testing.T) {
 	var before, during runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	const asked = 30
+	const asked = 12
 	fetch := fetchRequest(12, name, [16]byte{}, 0)
 	fetch.MaxBytes = 50 << 20
 	fetch.Topics[0].Partitions[0].PartitionMaxBytes = 50 << 20

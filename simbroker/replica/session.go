@@ -1,0 +1,273 @@
+package replica
+
+import (
+	"slices"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/clock"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+)
+
+// followerSession is what one follower fetches from this leader (KIP-227). Its
+// fetches name the partitions in which it has moved, and the leader looks at
+// those and at the ones in which something has happened: what a fetch costs does
+// not grow with the number of partitions.
+//
+// A fetch acknowledges every partition of its session, also those that it does
+// not name. That is noted once, in fetchedMs, and brought home to a partition
+// when it matters (follower.settle).
+type followerSession struct {
+	broker    *Broker
+	follower  kafka.BrokerID
+	number    uint64
+	fetchedMs int64 // the last fetch
+	followed  map[kafka.TopicPartition]*followed
+	news      []*followed // of which there may be something to tell, in that order
+	outside   []*followed // in whose ISR the follower is not
+	waiting   *sessionFetch
+}
+
+// followed is a partition of a session.
+type followed struct {
+	session *followerSession
+	at      FetchPartition
+	p       *partition // nil while it is not hosted here
+
+	told      bool // anything; then these
+	highest   kafka.Offset
+	logStart  kafka.Offset
+	hasNews   bool // stands in news
+	isOutside bool // stands in outside
+}
+
+// sessionFetch is a fetch of a session that waits (rule D7).
+type sessionFetch struct {
+	req   FetchRequest
+	done  func(FetchResult)
+	timer *clock.Timer
+	due   bool // it will be answered in the next event
+}
+
+// fetchInSession serves a follower's fetch.
+func (b *Broker) fetchInSession(req FetchRequest, done func(FetchResult)) {
+	s := b.sessions[req.ReplicaID]
+	if req.Session.Full {
+		if s != nil {
+			s.end()
+		}
+		s = &followerSession{broker: b, follower: req.ReplicaID, number: req.Session.Number, followed: make(map[kafka.TopicPartition]*followed, len(req.Partitions))}
+		b.sessions[req.ReplicaID] = s
+	}
+	if s == nil || s.number != req.Session.Number {
+		done(FetchResult{Err: kafka.ErrFetchSessionIDNotFound})
+		return
+	}
+	s.answer() // a fetch before, if there is one
+	s.fetchedMs = b.nowMs()
+	for _, tp := range req.Session.Forget {
+		s.forget(tp)
+	}
+	moved := s.update(req.Partitions)
+	result, enough := s.read(req)
+	s.acknowledge(moved)
+	if enough || req.MaxWait <= 0 {
+		s.told(result)
+		done(result)
+		return
+	}
+	w := &sessionFetch{req: req, done: done}
+	s.waiting = w
+	w.timer = b.deps.Clock.After(req.MaxWait, s.answer)
+}
+
+// end answers what waits and lets go of all partitions.
+func (s *followerSession) end() {
+	s.answer()
+	for _, fp := range s.followed {
+		fp.leave()
+	}
+}
+
+func (s *followerSession) forget(tp kafka.TopicPartition) {
+	fp := s.followed[tp]
+	if fp == nil {
+		return
+	}
+	delete(s.followed, tp)
+	fp.leave()
+	drop := func(other *followed) bool { return other == fp }
+	if fp.hasNews {
+		s.news = slices.DeleteFunc(s.news, drop)
+	}
+	if fp.isOutside {
+		s.outside = slices.DeleteFunc(s.outside, drop)
+	}
+}
+
+// leave takes a partition out of its session's sight.
+func (fp *followed) leave() {
+	if fp.p == nil {
+		return
+	}
+	fp.p.followed = slices.DeleteFunc(fp.p.followed, func(other *followed) bool { return other == fp })
+	if l := fp.p.leadership; l != nil {
+		if f := l.followers[fp.session.follower]; f != nil && f.session == fp.session {
+			f.settle(fp.p.log.LogEndOffset())
+			f.session = nil
+		}
+	}
+	fp.p = nil
+}
+
+// update takes over where the follower is, and returns those partitions.
+func (s *followerSession) update(positions []FetchPartition) []*followed {
+	moved := make([]*followed, 0, len(positions))
+	for _, at := range positions {
+		fp := s.followed[at.Partition]
+		if fp == nil {
+			fp = &followed{session: s}
+			s.followed[at.Partition] = fp
+		}
+		if fp.p == nil {
+			fp.meet(s.broker.partitions[at.Partition])
+		}
+		fp.at = at
+		fp.notice()
+		moved = append(moved, fp)
+	}
+	return moved
+}
+
+// meet binds the session's partition to the one that is hosted.
+func (fp *followed) meet(p *partition) {
+	if p != nil {
+		fp.p = p
+		p.followed = append(p.followed, fp)
+	}
+}
+
+// notice has the session look at the partition when it next answers.
+func (fp *followed) notice() {
+	if !fp.hasNews {
+		fp.hasNews = true
+		fp.session.news = append(fp.session.news, fp)
+	}
+}
+
+// read reads the partitions with news. It also says whether the answer need not
+// wait.
+func (s *followerSession) read(req FetchRequest) (result FetchResult, enough bool) {
+	f := &fetch{broker: s.broker, req: req}
+	f.req.Partitions = make([]FetchPartition, len(s.news))
+	f.parts = make([]*partition, len(s.news))
+	for i, fp := range s.news {
+		f.req.Partitions[i], f.parts[i] = fp.at, fp.p
+	}
+	result, enough = f.read(false)
+	for i := range result.Partitions {
+		result.Partitions[i].At = f.req.Partitions[i]
+	}
+	return result, enough && len(s.news) > 0
+}
+
+// acknowledge takes what the follower has as news to the partitions in which it
+// has moved, and to those whose ISR it is to join.
+func (s *followerSession) acknowledge(moved []*followed) {
+	for _, fp := range moved {
+		fp.acknowledge()
+	}
+	for _, fp := range slices.Clone(s.outside) {
+		fp.acknowledge()
+	}
+	s.outside = slices.DeleteFunc(s.outside, func(fp *followed) bool {
+		fp.isOutside = fp.p != nil && fp.p.role == Leader && !slices.Contains(fp.p.state.ISR, s.follower)
+		return !fp.isOutside
+	})
+}
+
+func (fp *followed) acknowledge() {
+	f := &fetch{broker: fp.session.broker, req: FetchRequest{ReplicaID: fp.session.follower, Partitions: []FetchPartition{fp.at}}, parts: []*partition{fp.p}}
+	p, err := f.find(0)
+	if err != nil {
+		return
+	}
+	end := p.log.LogEndOffset()
+	if fp.at.Offset > end || fp.at.Offset < p.log.LogStartOffset() {
+		return
+	}
+	if fp.at.LastFetchedEpoch >= 0 {
+		if d, err := diverging(p.log, &fp.at); d != nil || err != nil {
+			return
+		}
+	}
+	p.followerFetched(fp.session.follower, fp.at.Offset, fp.at.LogStartOffset, end)
+	if follower := p.leadership.followers[fp.session.follower]; follower != nil {
+		follower.session = fp.session
+	}
+	fp.lookOutside()
+}
+
+// lookOutside notes whether the follower is out of the ISR, and has to be looked
+// at with each fetch.
+func (fp *followed) lookOutside() {
+	s := fp.session
+	if !fp.isOutside && fp.p.role == Leader && !slices.Contains(fp.p.state.ISR, s.follower) {
+		fp.isOutside = true
+		s.outside = append(s.outside, fp)
+	}
+}
+
+// told cuts an answer down to what the follower does not know, and notes that it
+// will. What is left to read stays news.
+func (s *followerSession) told(result FetchResult) FetchResult {
+	news := s.news
+	s.news = nil
+	told := result.Partitions[:0]
+	for i, fp := range news {
+		fp.hasNews = false
+		got := &result.Partitions[i]
+		if got.Err == nil && got.Diverging == nil && got.Records.Size() == 0 && fp.at.Offset < got.LogEndOffset {
+			fp.notice() // there was no room
+		}
+		if got.Err != nil || got.Diverging != nil || got.Records.Size() > 0 || !fp.told || fp.highest != got.HighWatermark || fp.logStart != got.LogStartOffset {
+			fp.told, fp.highest, fp.logStart = got.Err == nil, got.HighWatermark, got.LogStartOffset
+			told = append(told, *got)
+		}
+	}
+	result.Partitions = told
+	return result
+}
+
+// answer answers the waiting fetch, with what there is.
+func (s *followerSession) answer() {
+	w := s.waiting
+	if w == nil {
+		return
+	}
+	s.waiting = nil
+	w.timer.Stop()
+	result, _ := s.read(w.req)
+	w.done(s.told(result))
+}
+
+// wakeFollowers has the followers' sessions look at the partition, and ends the
+// wait of those that have reason to be answered.
+func (p *partition) wakeFollowers() {
+	for _, fp := range p.followed {
+		fp.notice()
+		if w := fp.session.waiting; w != nil && !w.due && fp.pressing() {
+			w.due = true
+			s := fp.session
+			p.broker.later(func() {
+				if s.waiting == w {
+					s.answer()
+				}
+			})
+		}
+	}
+}
+
+// pressing says whether there is something in a partition on which no fetch waits.
+func (fp *followed) pressing() bool {
+	f := &fetch{broker: fp.session.broker, req: FetchRequest{ReplicaID: fp.session.follower, MinBytes: 1, Partitions: []FetchPartition{fp.at}}, parts: []*partition{fp.p}}
+	return f.enough(0)
+}
