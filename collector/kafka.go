@@ -143,7 +143,7 @@ func (k *Kafka) Seeds() []int32 {
 }
 
 // Request implements Client. Answers to Metadata requests say which brokers
-// there are, and where.
+// there are, and where. Its errors name the address that was asked.
 func (k *Kafka) Request(ctx context.Context, broker int32, req kmsg.Request) (kmsg.Response, error) {
 	client, id := k.seeds, broker
 	address := k.seedAddress(broker)
@@ -153,15 +153,19 @@ func (k *Kafka) Request(ctx context.Context, broker int32, req kmsg.Request) (km
 		k.mu.Unlock()
 		switch {
 		case b == nil:
-			return nil, fmt.Errorf("%s to %s: no Metadata answer has listed it", kmsg.NameForKey(req.Key()), brokerSubject(broker))
+			return nil, fmt.Errorf("%s: no Metadata answer has listed it", brokerSubject(broker))
 		case b.err != nil:
-			return nil, fmt.Errorf("%s to %s at %s: %w", kmsg.NameForKey(req.Key()), brokerSubject(broker), b.address, b.err)
+			return nil, fmt.Errorf("%s: %w", b.address, b.err)
 		}
 		client, id, address = b.of(req), math.MinInt32, b.address
 	}
+	var within time.Duration
+	if deadline, ok := ctx.Deadline(); ok {
+		within = time.Until(deadline)
+	}
 	resp, err := client.Broker(int(id)).Request(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("%s to %s: %w", kmsg.NameForKey(req.Key()), brokerSubject(broker), wrapMissing(k.connector.Explain(err, address)))
+		return nil, failureOf(wrapMissing(k.connector.Explain(err, address)), address, within)
 	}
 	if metadata, ok := resp.(*kmsg.MetadataResponse); ok {
 		k.learn(metadata.Brokers)

@@ -137,7 +137,9 @@ func (r *Runner) Sweep(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	sample.Audit = r.audit.Load()
+	if sample.Cluster.IsKnown() { // else nobody knows whether it is still so
+		sample.Audit = r.audit.Load()
+	}
 	view := r.tracker.Observe(sample)
 	r.view.Store(view)
 	r.report(view)

@@ -222,7 +222,7 @@ func (w *sweep) failed(err error) lag.Sample {
 }
 
 // readMetadata asks one broker after the other for Metadata until one answers.
-// It returns the last error if none does.
+// It returns why if none does.
 func (w *sweep) readMetadata(ctx context.Context) error {
 	begun := w.options.Now()
 	resp, err := w.askMetadata(ctx, w.metadataOrder())
@@ -281,9 +281,10 @@ func (w *sweep) metadataOrder() []int32 {
 	return append(good, bad...)
 }
 
-// askMetadata returns the first answer that one of the brokers gives.
+// askMetadata returns the first answer that one of the brokers gives. If none
+// does, the error says of each why.
 func (w *sweep) askMetadata(ctx context.Context, order []int32) (*kmsg.MetadataResponse, error) {
-	err := errOver
+	var failed failures
 	for _, id := range order {
 		req := kmsg.NewPtrMetadataRequest()
 		req.AllowAutoTopicCreation = false
@@ -299,12 +300,15 @@ func (w *sweep) askMetadata(ctx context.Context, order []int32) (*kmsg.MetadataR
 			continue
 		}
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%w before a broker had answered", errOver)
+			return nil, append(failed, fmt.Errorf("%w before a broker had answered", errOver))
 		}
-		err = l.err
+		failed = append(failed, l.err)
 		w.markDown(l)
 	}
-	return nil, err
+	if len(failed) == 0 {
+		return nil, errOver
+	}
+	return nil, failed
 }
 
 // markDown notes that a broker did not answer: it is asked nothing more in

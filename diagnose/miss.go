@@ -30,8 +30,8 @@ var missSentences = map[lag.MissKind]string{
 func (r *reporter) misses() {
 	if r.view.Failure != "" {
 		r.report.Untold = append(r.report.Untold, Untold{
-			Kind: "failure", Subject: "the cluster", Count: 1, Detail: r.view.Failure,
-			Sentence: "no broker answered: " + r.view.Failure,
+			Kind: "failure", Subject: "the cluster", Count: 1, Detail: r.view.FailureLine(),
+			Sentence: "no broker answered: " + r.view.FailureLine(),
 		})
 		return
 	}

@@ -41,7 +41,8 @@ type Sample struct {
 	// Missed counts what should have been read and was not.
 	Missed []Miss
 
-	// Failure is why the sweep could read nothing at all; empty otherwise.
+	// Failure is why the sweep could read nothing at all, a line for each address
+	// that was asked; empty otherwise.
 	Failure string
 }
 

@@ -1,6 +1,9 @@
 package lag
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // View is what there is to say after a sweep. It is immutable: renderers share
 // it without locks. All durations are as of the sweep; a renderer does not
@@ -56,6 +59,9 @@ func (v *View) Complete() bool {
 	}
 	return v.Failure == ""
 }
+
+// FailureLine is Failure on one line.
+func (v *View) FailureLine() string { return strings.ReplaceAll(v.Failure, "\n", "; ") }
 
 // TopicView is one topic of a view.
 type TopicView struct {

@@ -229,7 +229,7 @@ func (s *Status) content(refresh string) *content {
 	}
 	c.activity(s.Activity)
 	if reason := NotReady(c.View, now); reason != "" {
-		c.Class, c.Word, c.Summary = "unknown", "COULD NOT TELL", reason
+		c.Class, c.Word, c.Summary = "unknown", "COULD NOT TELL", oneLine(reason)
 	}
 	if c.View == nil {
 		return c

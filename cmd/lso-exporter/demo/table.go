@@ -184,7 +184,7 @@ func (t *Table) draw(v *lag.View, partitions, groups []row) error {
 
 func missed(v *lag.View) string {
 	if v.Failure != "" {
-		return ", which failed: " + v.Failure
+		return ", which failed: " + v.FailureLine()
 	}
 	var b strings.Builder
 	for _, m := range v.Missed {
