@@ -49,6 +49,38 @@ func TestUnendingWatchOfAGroupThatStops(t *testing.T) {
 	}
 }
 
+// A sweep that does not see a group that has stopped, or cannot tell, is no sign
+// that it has moved; one that sees everything and not the group is.
+func TestUnendingWatchOfAGroupThatIsNotSeen(t *testing.T) {
+	missed := func(v *lag.View) {
+		v.Missed = []lag.Miss{{Kind: lag.MissTimeout, Subject: "broker 2", Count: 1}}
+	}
+	for name, c := range map[string]struct {
+		between func(*lag.View)
+		want    string
+	}{
+		"not read":   {missed, "for the 11 m that it was watched"},
+		"not looked": {func(v *lag.View) { group(v, "billing", "orders", 3, 200, lag.StateUndetermined) }, "for the 11 m that it was watched"},
+		"gone":       {func(*lag.View) {}, "for the 1 m that it was watched"},
+		"moved on":   {func(v *lag.View) { group(v, "billing", "orders", 3, 300, lag.StateUndetermined) }, "for the 1 m that it was watched"},
+	} {
+		w := scene{sweeps: []time.Duration{10 * time.Minute, 5 * time.Minute, 0}, change: func(v *lag.View, n int) {
+			if n == 1 {
+				c.between(v)
+				return
+			}
+			group(v, "billing", "orders", 3, 200, lag.StateStopped)
+		}}.unending()
+		var b strings.Builder
+		if err := w.Report().Text(&b, false); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), c.want) {
+			t.Errorf("%s: no %q in\n%s", name, c.want, b.String())
+		}
+	}
+}
+
 // What a group did hours ago is nothing of what it does.
 func TestUnendingWatchForgets(t *testing.T) {
 	for name, c := range map[string]struct {

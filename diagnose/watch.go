@@ -48,6 +48,7 @@ type commitMemory struct {
 	first, last lag.Offset
 	firstAt     time.Time
 	unreadSince time.Time // since when it has not moved and something was to be read; zero: it is not so
+	seenAt      time.Time // of an unending watch: the last view that has it
 }
 
 // NewWatch returns a watch that has seen nothing yet.
@@ -83,12 +84,12 @@ func (w *Watch) See(view *lag.View) {
 			w.unreadable[topic] = true
 		}
 	}
-	before, see := w.commits, w.seeCommit
+	see := w.seeCommit
 	if w.options.Unending {
-		w.commits = make(map[commitKey]*commitMemory)
-		see = func(group string, topic *lag.GroupTopicView, row *lag.GroupPartitionView, view *lag.View) {
-			w.seeStopped(before, group, topic.Topic, row, view)
+		if view.Complete() {
+			defer w.forgetUnseen(view)
 		}
+		see = w.seeStopped
 	}
 	for i := range view.Groups {
 		g := &view.Groups[i]
@@ -122,18 +123,34 @@ func (w *Watch) seeCommit(group string, topic *lag.GroupTopicView, row *lag.Grou
 }
 
 // seeStopped takes in one commit, if its group has stopped there: of those alone
-// an unending watch remembers for how long.
-func (w *Watch) seeStopped(before map[commitKey]*commitMemory, group, topic string, row *lag.GroupPartitionView, view *lag.View) {
+// an unending watch remembers for how long. That it is not certain in a sweep
+// whether there is something to read does not begin it anew.
+func (w *Watch) seeStopped(group string, topic *lag.GroupTopicView, row *lag.GroupPartitionView, view *lag.View) {
 	committed, known := row.Committed.Get()
-	if row.State != lag.StateStopped || !known {
+	if !known {
 		return
 	}
-	key := commitKey{group, place{topic, row.Partition}}
-	m := before[key]
-	if m == nil || m.last != committed {
+	key := commitKey{group, place{topic.Topic, row.Partition}}
+	m := w.commits[key]
+	moved := m == nil || m.last != committed
+	switch {
+	case row.State == lag.StateStopped && moved:
 		m = &commitMemory{first: committed, last: committed, firstAt: view.Ended, unreadSince: view.Ended.Add(-w.options.StillAfter)}
+		w.commits[key] = m
+	case row.State != lag.StateStopped && (moved || row.State != lag.StateUndetermined):
+		delete(w.commits, key)
+		return
 	}
-	w.commits[key] = m
+	m.seenAt = view.Ended
+}
+
+// forgetUnseen forgets the commits that a complete view does not have.
+func (w *Watch) forgetUnseen(view *lag.View) {
+	for key, m := range w.commits {
+		if !m.seenAt.Equal(view.Ended) {
+			delete(w.commits, key)
+		}
+	}
 }
 
 // nothingToRead says whether there is nothing readable under read_committed for
