@@ -100,10 +100,15 @@ func byThreshold() *dashboard.FieldColorBuilder {
 	return dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdThresholds)
 }
 
-// graph is a panel with lines over time.
+// graph is a panel with lines over time, above zero.
 func graph(title, page, description string, width uint32, unit string, targets ...*prometheus.DataqueryBuilder) *timeseries.PanelBuilder {
+	return lines(title, page, description, width, unit, targets...).AxisSoftMin(0)
+}
+
+// lines is a graph whose axis begins where the lines do.
+func lines(title, page, description string, width uint32, unit string, targets ...*prometheus.DataqueryBuilder) *timeseries.PanelBuilder {
 	b := timeseries.NewPanelBuilder().Title(title).Description(description).Links(link(page)).Datasource(source).
-		Span(width).Height(graphHeight).Unit(unit).AxisSoftMin(0).
+		Span(width).Height(graphHeight).Unit(unit).
 		LineWidth(1).FillOpacity(8).ShowPoints(common.VisibilityModeNever).
 		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdPaletteClassic)).
 		Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeMulti).Sort(common.SortOrderDescending)).
@@ -129,7 +134,7 @@ func below(sortBy string) *common.VizLegendOptionsBuilder {
 // beside is a legend for a few lines, with their last values.
 func beside() *common.VizLegendOptionsBuilder {
 	return common.NewVizLegendOptionsBuilder().ShowLegend(true).DisplayMode(common.LegendDisplayModeTable).
-		Placement(common.LegendPlacementRight).Width(300).Calcs([]string{"lastNotNull"})
+		Placement(common.LegendPlacementRight).Width(340).Calcs([]string{"lastNotNull"})
 }
 
 // stacked has the lines of a graph stand on each other.

@@ -12,7 +12,7 @@ func partitionRow() row {
 	one := func(query string) string { return top(1, byPartition, query, atTheEnd(stalled)) }
 	offset := func(name string) string { return one(most(byPartition, of(name))) }
 
-	offsets := graph("Offsets of a partition", "measurements.md",
+	offsets := lines("Offsets of a partition", "measurements.md",
 		"Flat last stable offset under a rising high watermark: a transaction is open. Flat commit under a rising last stable offset: a consumer stands still. Log start is hidden until it is clicked in the legend, as it would flatten the others."+which,
 		halfWidth, unitOffsets,
 		over(offset("kafka_partition_log_end_offset"), "log end {{topic}}-{{partition}} {{cluster}}"),
