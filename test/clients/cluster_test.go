@@ -103,12 +103,22 @@ func (c *cluster) context() context.Context {
 	return ctx
 }
 
-// createTopics makes topics of so many partitions on one replica each.
+// createTopics makes topics of so many partitions on one replica each, and waits
+// until their leaders know of it.
 func (c *cluster) createTopics(partitions int32, topics ...string) {
 	c.t.Helper()
-	created, err := c.admin.CreateTopics(c.context(), partitions, 1, nil, topics...)
+	ctx := c.context()
+	created, err := c.admin.CreateTopics(ctx, partitions, 1, nil, topics...)
 	c.must(err)
 	c.must(created.Error())
+	for {
+		ends, err := c.admin.ListEndOffsets(ctx, topics...)
+		if err == nil && ends.Error() == nil && len(ends) == len(topics) {
+			return
+		}
+		c.must(ctx.Err())
+		<-time.After(20 * time.Millisecond)
+	}
 }
 
 // produce writes records.

@@ -61,8 +61,12 @@ func differ(t *testing.T, printed map[string][]row, e *exporter) {
 func furnish(c *cluster) {
 	c.t.Helper()
 	plain := c.client()
+	var topics []string
 	for _, d := range differences {
-		c.createTopics(1, d.topic)
+		topics = append(topics, d.topic)
+	}
+	c.createTopics(1, topics...)
+	for _, d := range differences {
 		if d.topic != "marker" && d.topic != "aborted" {
 			c.produce(plain, d.topic, 0, 10)
 		}
