@@ -167,9 +167,13 @@ func partitionOf(p *kmsg.MetadataResponseTopicPartition) lag.Partition {
 	if leader < 0 {
 		leader = lag.NoBroker
 	}
+	preferred := lag.NoBroker
+	if len(p.Replicas) > 0 {
+		preferred = lag.BrokerID(p.Replicas[0])
+	}
 	return lag.Partition{
 		Number: p.Partition, Leader: leader, LeaderEpoch: lag.LeaderEpoch(p.LeaderEpoch),
-		Replicas: len(p.Replicas), InSync: len(p.ISR),
+		Replicas: len(p.Replicas), InSync: len(p.ISR), Preferred: preferred,
 	}
 }
 

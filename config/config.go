@@ -51,6 +51,8 @@ type Config struct {
 	Topics Filter
 	Groups Filter
 
+	Compatibility Compatibility
+
 	Web    Web
 	Reload Reload
 	Log    Log
@@ -219,6 +221,13 @@ const (
 	// GranularityGroup gives a group only the series that have no topic.
 	GranularityGroup Granularity = "group"
 )
+
+// Compatibility says which metrics are served under the names of other
+// exporters.
+type Compatibility struct {
+	// KafkaExporter adds those of kafka_exporter.
+	KafkaExporter bool
+}
 
 // Web is how the exporter is reached.
 type Web struct {

@@ -143,6 +143,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"groups.readable_lag":            {text: "false"},
 		"groups.time_index":              {text: "false"},
 		"groups.pending_commits":         {text: "false"},
+		"compatibility.kafka_exporter":   {text: "true"},
 		"web.listen_address":             {text: "127.0.0.1:0,[::1]:0", yaml: `["127.0.0.1:0", "[::1]:0"]`},
 		"web.config_file":                {text: "web.yml"},
 		"web.telemetry_path":             {text: "/m"},

@@ -49,6 +49,7 @@ var sections = slices.Concat([]section{
 	{"alerts", "The thresholds of the alert rules that `lso-exporter rules` prints. They change nothing in what is read or served."},
 	{"topics", "The topics to read. The expressions match whole names and are applied before requests are made."},
 	{"groups", "The groups to read, and what is asked about them. The expressions match whole names; which groups are read is decided before requests are made."},
+	{"compatibility", "Metrics under the names of other exporters."},
 	{"web", "How the exporter is reached."},
 	{"reload", "The look for changes of the configuration while the exporter runs."},
 	{"log", "What is written to standard error."},
@@ -224,6 +225,9 @@ var settings = slices.Concat([]setting{
 		func(c *Config) *bool { return &c.GroupStates.TimeIndex }),
 	boolean("groups.pending_commits", "groups.pending-commits", "Ask for offset commits in transactions that have not ended, with one request a broker and sweep at most, only while a transaction is open on the partition of `__consumer_offsets` that keeps the group.",
 		func(c *Config) *bool { return &c.GroupStates.PendingCommits }),
+
+	boolean("compatibility.kafka_exporter", "compatibility.kafka-exporter", "Also serve what kafka_exporter serves, under its names and labels (docs/migrating.md), so that its dashboards and rules go on. Doubles the series of partitions and groups.",
+		func(c *Config) *bool { return &c.Compatibility.KafkaExporter }),
 
 	fixed(addresses("web.listen_address", "web.listen-address", "Addresses to listen on, host:port each; no host means all interfaces.",
 		func(c *Config) *[]string { return &c.Web.ListenAddresses }, CheckListenAddress, sameListener)),

@@ -41,7 +41,7 @@ func (c Config) Changes(other Config) []string {
 func (c Config) SweepsLike(other Config) bool {
 	for _, key := range c.Changes(other) {
 		section, _, _ := strings.Cut(key, ".")
-		if !slices.Contains([]string{"granularity", "alerts", "web", "reload", "log"}, section) {
+		if !slices.Contains([]string{"granularity", "alerts", "compatibility", "web", "reload", "log"}, section) {
 			return false
 		}
 	}

@@ -35,7 +35,7 @@ type partitionMemory struct {
 // view. It returns false, and a view without offsets, when the offsets
 // contradict each other.
 func (m *partitionMemory) observe(p *Partition, ended time.Time, period time.Duration) (PartitionView, bool) {
-	view := PartitionView{Number: p.Number, Leader: p.Leader, Replicas: p.Replicas, InSync: p.InSync}
+	view := PartitionView{Number: p.Number, Leader: p.Leader, Replicas: p.Replicas, InSync: p.InSync, Preferred: p.Preferred}
 	consistent := view.setOffsets(p)
 	m.regress(&view)
 

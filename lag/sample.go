@@ -82,6 +82,7 @@ type Partition struct {
 	LeaderEpoch LeaderEpoch
 	Replicas    int
 	InSync      int
+	Preferred   BrokerID // the first of the replicas; NoBroker: there are none
 
 	// The four offsets, read in this order (measurements.md 2): log start and
 	// commits, high watermark, last stable offset, log end offset. All were

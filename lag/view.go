@@ -75,10 +75,11 @@ type TopicView struct {
 // PartitionView is one partition of a view. Always
 // LogStart ≤ LastStable ≤ HighWatermark ≤ LogEnd, as far as they are known.
 type PartitionView struct {
-	Number   int32
-	Leader   BrokerID // NoBroker: no leader
-	Replicas int
-	InSync   int
+	Number    int32
+	Leader    BrokerID // NoBroker: no leader
+	Replicas  int
+	InSync    int
+	Preferred BrokerID // the first of the replicas; NoBroker: there are none
 
 	// The four offsets; LastStable is known only with HighWatermark.
 	LogStart, LastStable, HighWatermark, LogEnd Optional[Offset]

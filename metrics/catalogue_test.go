@@ -43,7 +43,7 @@ func TestReferencePage(t *testing.T) {
 // Every metric that is declared can be shown, and every metric that is shown is
 // declared, with the labels, type and help of its declaration.
 func TestCatalogueIsWhatPagesShow(t *testing.T) {
-	e := at(0, Options{Cluster: "blue"})
+	e := at(0, Options{Cluster: "blue", KafkaExporter: true})
 	e.Self.Request("Metadata", 1, time.Millisecond, "")
 	e.Self.Collector("offsets", true, time.Millisecond)
 	e.Publish(aView())

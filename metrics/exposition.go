@@ -36,6 +36,8 @@ type Options struct {
 	// Without names the collectors whose metrics are left out. A view may hold
 	// what they would show, as others need it too.
 	Without []string
+	// KafkaExporter adds metrics with the names and labels of kafka_exporter.
+	KafkaExporter bool
 	// Build and Fingerprint are shown as metrics.
 	Build       Build
 	Fingerprint string
@@ -48,7 +50,7 @@ type Options struct {
 // shows says whether a metric has series under these options.
 func (o Options) shows(s source) bool {
 	switch {
-	case slices.Contains(o.Without, s.Collector):
+	case slices.Contains(o.Without, s.Collector), s.kafkaExporter && !o.KafkaExporter:
 		return false
 	case s.level == perTopic:
 		return o.Granularity != PerGroup

@@ -22,7 +22,10 @@ type source struct {
 	Metric
 	// level is the finest thing of a group that the metric tells apart.
 	level level
-	build func(*objects, *arena) *dto.MetricFamily
+	// kafkaExporter says that the metric is only there for those who come from
+	// kafka_exporter.
+	kafkaExporter bool
+	build         func(*objects, *arena) *dto.MetricFamily
 }
 
 // level is what a granularity keeps or drops.
@@ -36,7 +39,7 @@ const (
 
 // sources holds the metrics of a view, by name.
 var sources = func() []source {
-	all := slices.Concat(clusterSources, auditSources, partitionSources, groupProgressSources, blockerSources, transactionSources, groupSources)
+	all := slices.Concat(clusterSources, auditSources, partitionSources, groupProgressSources, blockerSources, transactionSources, groupSources, kafkaExporterSources)
 	slices.SortFunc(all, func(a, b source) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }()

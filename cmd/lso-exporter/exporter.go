@@ -169,6 +169,8 @@ func expositionOptions(c config.Config) metrics.Options {
 		Build:       buildOf(),
 		Fingerprint: c.Fingerprint(),
 		Process:     metrics.Process(),
+
+		KafkaExporter: c.Compatibility.KafkaExporter,
 	}
 }
 
