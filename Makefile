@@ -6,7 +6,7 @@ KAFKA ?= 4.3.1
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: help build test race lint generate kafka alerts bench vuln ci judge
+.PHONY: help build test race lint generate kafka alerts chart image bench vuln ci judge
 
 help: ## Show this list.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,12 @@ kafka: ## Run the tests that need a real Kafka.
 
 alerts: ## Run the tests of alerts that need promtool, Prometheus and Alertmanager.
 	LSO_PROMETHEUS=1 go test -timeout 5m ./alerting ./test/alerts
+
+chart: ## Judge the charts by Helm and Kubernetes (a quarter of an hour to compile, once).
+	cd test/chart && go test -timeout 60m ./...
+
+image: ## Build the image twice, compare, and run it; needs Linux, root and buildah.
+	LSO_IMAGE=1 go test -count=1 -timeout 15m -v ./test/image
 
 bench: ## Run the benchmarks.
 	go test -run '^$$' -bench . -benchmem ./...
