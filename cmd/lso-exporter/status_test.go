@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -63,5 +65,23 @@ func TestStatusPage(t *testing.T) {
 	}
 	if status, body = get(t, s.base+"/config"); status != http.StatusOK || !strings.Contains(body, "\ncluster: \"blue\"\n") {
 		t.Errorf("the configuration has status %d and is\n%s", status, body)
+	}
+}
+
+// No page shows a secret of the configuration.
+func TestPagesShowNoSecrets(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "exporter.yml")
+	if err := os.WriteFile(file, []byte("kafka: {sasl: {mechanism: PLAIN, username: exporter, password: correct-horse}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, newCluster(t), time.Second, "--config.file="+file)
+	s.awaitText("/", "COULD NOT TELL:</b> <span>no broker") // the cluster knows no logins
+	if _, body := get(t, s.base+"/config"); !strings.Contains(body, "username: \"exporter\"\n") {
+		t.Errorf("the configuration is\n%s", body)
+	}
+	for _, path := range []string{"/", "/config", "/api/report", "/metrics", "/readyz"} {
+		if _, body := get(t, s.base+path); strings.Contains(body, "correct-horse") {
+			t.Errorf("%s shows the password:\n%s", path, body)
+		}
 	}
 }
