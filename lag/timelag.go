@@ -58,20 +58,41 @@ func (r *GroupPartitionView) setAges(s *standing, h *history, at time.Time, peri
 	}
 }
 
-// maxAge is the greatest of the ages of a topic's partitions. Partitions on
-// which nothing is readable have none. It is unknown if one is unknown, or if
-// none has one.
-func maxAge(rows []GroupPartitionView, age func(*GroupPartitionView) (age Optional[time.Duration], nothing bool)) Optional[time.Duration] {
-	var greatest Optional[time.Duration]
+// rowAge is one age of a row, and whether nothing is readable there.
+type rowAge func(*GroupPartitionView) (age Optional[time.Duration], nothing bool)
+
+// oldest is the greatest of the ages of rows. Rows on which nothing is readable
+// have none. It is unknown if one is unknown, or if none has one.
+type oldest struct {
+	greatest Optional[time.Duration]
+	unknown  bool
+}
+
+// add takes in rows.
+func (o *oldest) add(rows []GroupPartitionView, age rowAge) {
 	for i := range rows {
 		a, nothing := age(&rows[i])
 		if v, ok := a.Get(); ok {
-			greatest = Known(max(greatest.value, v))
+			o.greatest = Known(max(o.greatest.value, v))
 		} else if !nothing {
-			return Optional[time.Duration]{}
+			o.unknown = true
 		}
 	}
-	return greatest
+}
+
+// age is the greatest age.
+func (o *oldest) age() Optional[time.Duration] {
+	if o.unknown {
+		return Optional[time.Duration]{}
+	}
+	return o.greatest
+}
+
+// maxAge is the greatest of the ages of a topic's partitions.
+func maxAge(rows []GroupPartitionView, age rowAge) Optional[time.Duration] {
+	var o oldest
+	o.add(rows, age)
+	return o.age()
 }
 
 // lsoAge is the row's age up to the last stable offset, and whether nothing is

@@ -305,7 +305,8 @@ func TestGranularity(t *testing.T) {
 	}
 	perShare := []string{"kafka_share_group_partition_lag", "kafka_share_group_partition_start_offset"}
 	always := []string{
-		"kafka_group_info", "kafka_group_members", "kafka_group_orphan_commits", "kafka_group_state", "kafka_group_uncommitted_partitions",
+		"kafka_group_hwm_lag", "kafka_group_info", "kafka_group_lso_lag", "kafka_group_max_hwm_lag_seconds", "kafka_group_max_lso_lag_seconds",
+		"kafka_group_members", "kafka_group_orphan_commits", "kafka_group_state", "kafka_group_uncommitted_partitions",
 	}
 	for granularity, want := range map[Granularity][]string{
 		"":           slices.Concat(always, perPartition, perTopic, perShare),

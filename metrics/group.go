@@ -74,6 +74,16 @@ var groupSources = []source{
 	}, func(t *lag.GroupTopicView, add emit) { known(t.LSOLag, add) }),
 
 	ofGroup(Metric{
+		Name: "kafka_group_hwm_lag", Type: Gauge, Unit: "offsets", Section: 3,
+		Meaning: "Sum of kafka_group_topic_hwm_lag over the group's topics. No commit, no sample, nor while one of its parts is unknown.",
+	}, func(g *lag.GroupView, add emit) { known(g.HWMLag(), add) }),
+
+	ofGroup(Metric{
+		Name: "kafka_group_lso_lag", Type: Gauge, Unit: "offsets", Section: 3,
+		Meaning: "Sum of kafka_group_topic_lso_lag over the group's topics. No commit, no sample, nor while one of its parts is unknown.",
+	}, func(g *lag.GroupView, add emit) { known(g.LSOLag(), add) }),
+
+	ofGroup(Metric{
 		Name: "kafka_group_info", Type: Gauge, Section: 7,
 		Meaning: "Always 1. Type of the group (classic, consumer, share, streams; empty where the broker does not tell), its protocol type, and the broker id of its coordinator (empty where unknown).",
 	}, func(g *lag.GroupView, add emit) {

@@ -51,6 +51,16 @@ var groupProgressSources = []source{
 		Meaning: "Greatest kafka_group_partition_hwm_lag_seconds of the topic's partitions, without those on which nothing is readable. No sample while one is unknown, or if there is none.",
 	}, func(t *lag.GroupTopicView, add emit) { seconds(t.HWMLagFor, add) }),
 
+	ofGroup(Metric{
+		Name: "kafka_group_max_lso_lag_seconds", Type: Gauge, Unit: "seconds, as of the sweep", Section: 5,
+		Meaning: "Greatest kafka_group_partition_lso_lag_seconds of the group's partitions, without those on which nothing is readable. No sample while one is unknown, or if there is none.",
+	}, func(g *lag.GroupView, add emit) { seconds(g.LSOLagFor(), add) }),
+
+	ofGroup(Metric{
+		Name: "kafka_group_max_hwm_lag_seconds", Type: Gauge, Unit: "seconds, as of the sweep", Section: 5,
+		Meaning: "Greatest kafka_group_partition_hwm_lag_seconds of the group's partitions, without those on which nothing is readable. No sample while one is unknown, or if there is none.",
+	}, func(g *lag.GroupView, add emit) { seconds(g.HWMLagFor(), add) }),
+
 	ofGroupTopic(Metric{
 		Name: "kafka_group_read_uncommitted_evidence", Type: Gauge, Section: 5,
 		Meaning: "Always 1. Within the last 24 hours the group had a commit above the last stable offset of the topic, and not above the high watermark: a read_uncommitted reader, or a reset. The group is judged by the high watermark there, and never called blocked.",

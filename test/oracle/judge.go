@@ -178,6 +178,8 @@ var rules = map[string]func(*verdict, sample){
 	ahead:       (*verdict).ahead,
 	topicHWMLag: (*verdict).topicHWMLag,
 	topicLSOLag: (*verdict).topicLSOLag,
+	groupHWMLag: (*verdict).groupHWMLag,
+	groupLSOLag: (*verdict).groupLSOLag,
 
 	groupInfo:   (*verdict).groupInfo,
 	groupState:  (*verdict).groupState,
@@ -190,6 +192,8 @@ var rules = map[string]func(*verdict, sample){
 	lsoAge:        (*verdict).lsoAge,
 	topicHWMAge:   (*verdict).topicHWMAge,
 	topicLSOAge:   (*verdict).topicLSOAge,
+	groupHWMAge:   (*verdict).groupHWMAge,
+	groupLSOAge:   (*verdict).groupLSOAge,
 	readable:      (*verdict).readable,
 	blockedFor:    (*verdict).blockedFor,
 	unassigned:    (*verdict).unassigned,
@@ -241,6 +245,8 @@ const (
 	ahead       = "kafka_group_partition_ahead_offsets"
 	topicHWMLag = "kafka_group_topic_hwm_lag"
 	topicLSOLag = "kafka_group_topic_lso_lag"
+	groupHWMLag = "kafka_group_hwm_lag"
+	groupLSOLag = "kafka_group_lso_lag"
 
 	groupInfo   = "kafka_group_info"
 	groupState  = "kafka_group_state"

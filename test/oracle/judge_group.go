@@ -156,6 +156,35 @@ func (v *verdict) sum(s sample, part string) {
 	}
 }
 
+func (v *verdict) groupHWMLag(s sample) { v.sumOfTopics(s, topicHWMLag) }
+func (v *verdict) groupLSOLag(s sample) { v.sumOfTopics(s, topicLSOLag) }
+
+// sumOfTopics judges a sum over all topics of a group.
+func (v *verdict) sumOfTopics(s sample, part string) {
+	if !v.show(part) {
+		return
+	}
+	group := s.labels["group"]
+	want, topics := 0.0, map[string]bool{}
+	for r, p := range v.page.byName[part] {
+		if r.group == group {
+			want += p.value
+			topics[r.topic] = true
+		}
+	}
+	for r := range v.page.byName[committed] {
+		if r.group == group && !topics[r.topic] {
+			v.wrong(s, "nothing: topic "+r.topic+" is missing", "a sum lacks a part")
+			return
+		}
+	}
+	if len(topics) == 0 {
+		v.wrong(s, "nothing: none of its parts is shown", "a sum has no part")
+	} else if s.value != want {
+		v.wrong(s, fmt.Sprint(want), "a sum is not the sum of its parts")
+	}
+}
+
 // sumBounds judges a sum whose parts are not shown.
 func (v *verdict) sumBounds(s sample, group, topic string) {
 	if s.name != topicHWMLag {

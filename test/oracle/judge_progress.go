@@ -15,6 +15,8 @@ const (
 	lsoAge        = "kafka_group_partition_lso_lag_seconds"
 	topicHWMAge   = "kafka_group_topic_max_hwm_lag_seconds"
 	topicLSOAge   = "kafka_group_topic_max_lso_lag_seconds"
+	groupHWMAge   = "kafka_group_max_hwm_lag_seconds"
+	groupLSOAge   = "kafka_group_max_lso_lag_seconds"
 	readable      = "kafka_group_partition_readable_lag"
 	blockedFor    = "kafka_group_partition_blocked_seconds"
 	unassigned    = "kafka_group_partition_unassigned"
@@ -169,15 +171,17 @@ func (v *verdict) lsoAge(s sample) {
 
 func (v *verdict) topicHWMAge(s sample) { v.greatest(s, hwmAge) }
 func (v *verdict) topicLSOAge(s sample) { v.greatest(s, lsoAge) }
+func (v *verdict) groupHWMAge(s sample) { v.greatest(s, hwmAge) }
+func (v *verdict) groupLSOAge(s sample) { v.greatest(s, lsoAge) }
 
-// greatest judges a maximum over a topic's partitions.
+// greatest judges a maximum over the partitions of a topic, or of a group.
 func (v *verdict) greatest(s sample, part string) {
 	if !v.show(part) {
 		return
 	}
 	most, any := 0.0, false
 	for r, p := range v.page.byName[part] {
-		if r.group == s.labels["group"] && r.topic == s.labels["topic"] {
+		if topic, one := s.labels["topic"]; r.group == s.labels["group"] && (!one || r.topic == topic) {
 			most, any = max(most, p.value), true
 		}
 	}
