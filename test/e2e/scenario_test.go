@@ -79,14 +79,25 @@ func play(t *testing.T, folder, name, text string, s *stage, opts scenario.Optio
 // Every text gives its samples on the simulator, in process and under simulated
 // time.
 func TestOnSimulator(t *testing.T) {
-	for _, folder := range []string{"both", "long", "simulated"} {
+	playOnSimulator(t, nil, "both", "long", "simulated")
+}
+
+// Those that a cluster without transaction protocol 2 and without groups of new
+// types can play, give them there too.
+func TestOnOlderSimulator(t *testing.T) {
+	playOnSimulator(t, map[string]int16{
+		"transaction.version": 0, "group.version": 0, "share.version": 0, "streams.version": 0, "eligible.leader.replicas.version": 0,
+	}, "both", "long")
+}
+
+func playOnSimulator(t *testing.T, features map[string]int16, folders ...string) {
+	for _, folder := range folders {
 		all := texts(t, folder)
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			text := all[name]
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				properties := given(t, name, text)
-				w := newWorld(t, 3, properties)
+				w := newWorldOf(t, 3, given(t, name, text), features)
 				s := newStage()
 				s.cluster, s.witness, s.sim = w, w.witness, w.sim
 				s.restart = func() *exporter {

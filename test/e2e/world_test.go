@@ -38,9 +38,16 @@ type world struct {
 // newWorld starts a simulated cluster.
 func newWorld(t testing.TB, brokers int, properties map[string]string) *world {
 	t.Helper()
+	return newWorldOf(t, brokers, properties, nil)
+}
+
+// newWorldOf starts a simulated cluster with levels of features, laid over those of
+// a current one.
+func newWorldOf(t testing.TB, brokers int, properties map[string]string, features map[string]int16) *world {
+	t.Helper()
 	all := litmus.Properties()
 	maps.Copy(all, properties)
-	sim, err := simbroker.Start(simbroker.Config{Brokers: brokers, Properties: all, Clock: simbroker.Simulated(epoch), Seed: 1})
+	sim, err := simbroker.Start(simbroker.Config{Brokers: brokers, Properties: all, Features: features, Clock: simbroker.Simulated(epoch), Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
