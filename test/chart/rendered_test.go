@@ -133,6 +133,24 @@ func TestNoToken(t *testing.T) {
 	}
 }
 
+// Without a user of the chart's, the platform or the pod chooses one, which must not
+// be root all the same.
+func TestUserOfThePlatform(t *testing.T) {
+	pod := only(t, mustRender(t, standalone, "1.37.2", minimal, `user: null`), "Deployment").at("spec", "template", "spec", "securityContext")
+	sidecar := only(t, mustRender(t, application, "1.37.2", minimalSidecar, `lso-exporter-sidecar: {user: null}`), "Deployment").at("spec", "template", "spec", "initContainers", 0, "securityContext")
+	for name, context := range map[string]any{"the pod": pod, "the sidecar": sidecar} {
+		c := object(context.(map[string]any))
+		for _, key := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+			if c.at(key) != nil {
+				t.Errorf("%s has %s %v", name, key, c.at(key))
+			}
+		}
+		if c.at("runAsNonRoot") != true {
+			t.Errorf("%s may be root", name)
+		}
+	}
+}
+
 // A change of the configuration or of a Secret that the chart makes changes the pods
 // where that is asked for, and only there.
 func TestRestartOnChange(t *testing.T) {
@@ -214,6 +232,7 @@ func TestNotes(t *testing.T) {
 	}{
 		{"nothing scrapes", `{}`, []string{"kubectl --namespace monitoring port-forward", "monitor.kind=PodMonitor", "rules.enabled=true"}},
 		{"everything is on", `{monitor: {kind: PodMonitor}, rules: {enabled: true}, dashboard: {enabled: true}}`, []string{"PodMonitor kafka-watch-lso-exporter", "podMonitorSelector"}},
+		{"brokers as a text", `config: {kafka: {brokers: "kafka-1:9092,kafka-2:9092"}}`, []string{"watches kafka-1:9092,kafka-2:9092."}},
 		{"instances", `instances: {a: {}, b: {}}`, []string{"kafka-watch-lso-exporter-a", "kafka-watch-lso-exporter-b", "no series of a group is in two of them"}},
 	} {
 		notes := ""

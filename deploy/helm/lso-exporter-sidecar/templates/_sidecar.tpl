@@ -30,12 +30,15 @@ version of Kubernetes.
 - name: lso-exporter
   configMap:
     name: {{ include "lso-exporter-sidecar.fullname" . }}
+{{- /*
+The pod's fsGroup is the application's, so all may read; only the exporter has it
+mounted. Were it not optional, no container of the pod would be made while a Secret
+is missing.
+*/}}
 {{- range $name := keys $values.secrets | sortAlpha }}
 - name: lso-exporter-{{ $name }}
   secret:
     secretName: {{ include "lso-exporter-sidecar.secretName" (dict "root" $ "name" $name) }}
-    # The pod's fsGroup is the application's, so all may read; only the exporter has
-    # it mounted. A Secret that is missing stops the exporter, not the pod.
     defaultMode: 0444
     optional: true
 {{- end }}
