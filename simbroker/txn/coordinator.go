@@ -155,8 +155,19 @@ func (s *shard) replay(r Record) error {
 }
 
 // sorted is the shard's transactions in the order of their ids.
-func (s *shard) sorted() []*transaction {
-	return slices.SortedFunc(maps.Values(s.transactions), func(a, b *transaction) int { return cmp.Compare(a.id, b.id) })
+func (s *shard) sorted() []*transaction { return s.picked(func(*transaction) bool { return true }) }
+
+// picked is those of them that want accepts: a shard may have very many, of which
+// few are to be sorted.
+func (s *shard) picked(want func(*transaction) bool) []*transaction {
+	var list []*transaction
+	for _, t := range s.transactions {
+		if want(t) {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b *transaction) int { return cmp.Compare(a.id, b.id) })
+	return list
 }
 
 // sortedShards is the shards in the order of their partitions.

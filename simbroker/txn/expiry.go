@@ -8,14 +8,13 @@ func (c *Coordinator) removeExpired() {
 		if s.loading {
 			continue
 		}
-		var expired []*transaction
 		var tombstones []Record
-		for _, t := range s.sorted() {
-			if Dead.mayFollow(t.state) && !t.moving() && t.lastUpdate <= oldest {
-				t.expire()
-				expired = append(expired, t)
-				tombstones = append(tombstones, Record{Key: encodeKey(t.id)})
-			}
+		expired := s.picked(func(t *transaction) bool {
+			return Dead.mayFollow(t.state) && !t.moving() && t.lastUpdate <= oldest
+		})
+		for _, t := range expired {
+			t.expire()
+			tombstones = append(tombstones, Record{Key: encodeKey(t.id)})
 		}
 		if len(expired) > 0 {
 			c.env.Log.Append(s.partition, tombstones, requestTimeout, func(err error) { c.buried(s, expired, err) })

@@ -49,10 +49,8 @@ func (c *Coordinator) List(req ListRequest) (ListResult, error) {
 	}
 	result := ListResult{UnknownStates: unknown}
 	for _, s := range shards {
-		for _, t := range s.sorted() {
-			if f(t) {
-				result.Transactions = append(result.Transactions, Listing{t.id, t.producer.ID, t.state})
-			}
+		for _, t := range s.picked(f) {
+			result.Transactions = append(result.Transactions, Listing{t.id, t.producer.ID, t.state})
 		}
 	}
 	slices.SortFunc(result.Transactions, func(a, b Listing) int { return cmp.Compare(a.TransactionalID, b.TransactionalID) })
