@@ -30,6 +30,8 @@ var toggles = []struct{ name, values string }{
 	{"replicas", `{replicas: 2, podDisruptionBudget: {enabled: true}}`},
 	{"spread", `{replicas: 3, topologySpread: [{topologyKey: topology.kubernetes.io/zone, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]}`},
 	{"secrets", `{secrets: {ca: {existingSecret: my-ca}, login: {data: {password: p}}}}`},
+	{"sections of the configuration without keys", `{config: {kafka: {tls: null, sasl: null}, web: null}, monitor: {kind: PodMonitor}}`},
+	{"another path", `{config: {web: {telemetry_path: /kafka}}, monitor: {kind: PodMonitor}}`},
 	{"restart on change", `{restartOnChange: true}`},
 	{"another port", `{port: 9090}`},
 	{"web with TLS", `{web: {existingSecret: web, https: true}, monitor: {kind: PodMonitor, tlsConfig: {ca: {secret: {name: web, key: ca.crt}}, serverName: lso-exporter}}}`},

@@ -36,6 +36,10 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"no brokers", `config: {kafka: {brokers: []}}`, []string{"config: kafka.brokers is empty: list at least one host:port"}},
 		{"an instance without brokers", `instances: {a: {config: {kafka: {brokers: []}}}}`, []string{"instances.a.config: kafka.brokers is empty"}},
 		{"what the chart sets", `config: {web: {listen_address: [":1"]}}`, []string{"config: web.listen_address is set by the chart: remove it and use the values port and web.existingSecret"}},
+		{"a password in the configuration", `config: {kafka: {sasl: {password: hunter2}}}`, []string{"config: kafka.sasl.password would stand in a ConfigMap: put it into a Secret"}},
+		{"a client secret in the configuration", `instances: {a: {config: {kafka: {sasl: {oauth: {client_secret: hunter2}}}}}}`, []string{"instances.a.config: kafka.sasl.oauth.client_secret would stand in a ConfigMap"}},
+		{"a key that the exporter does not know", `config: {kafka: {broker: a}}`, []string{"at '/config/kafka'", "additional properties 'broker' not allowed"}},
+		{"a value that the exporter does not know", `config: {granularity: topics}`, []string{"at '/config/granularity'", "value must be one of 'partition', 'topic', 'group'"}},
 		{"a secret that is not mounted", `config: {kafka: {sasl: {password: "file:/etc/lso-exporter/secrets/login/password"}}}`, []string{"names /etc/lso-exporter/secrets/login, and secrets.login is not set"}},
 		{"thresholds that the rules have not", `{config: {alerts: {stalled: 1h}}, rules: {enabled: true}}`, []string{"rules.enabled: the rules of the chart have the default thresholds", "--set-file rules.file=RULES"}},
 		{"a rhythm that the rules do not know", `{instances: {a: {config: {sweep: {interval: 5m}}}}, rules: {enabled: true}}`, []string{"rules.enabled: the rules of the chart have the default thresholds"}},
@@ -54,6 +58,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"no brokers", `config: {kafka: {brokers: []}}`, []string{"lso-exporter-sidecar: config.kafka.brokers is empty"}},
 		{"what the chart sets", `config: {web: {listen_address: [":1"]}}`, []string{"lso-exporter-sidecar: config.web.listen_address is set by the chart"}},
 		{"pages that the probe cannot ask for", `config: {web: {config_file: web.yml}}`, []string{"lso-exporter-sidecar: config.web.config_file: the liveness probe"}},
+		{"a password in the configuration", `config: {kafka: {sasl: {password: hunter2}}}`, []string{"lso-exporter-sidecar: config.kafka.sasl.password would stand in a ConfigMap"}},
 		{"a secret that is not mounted", `config: {cluster: /etc/lso-exporter/secrets/ca/ca.crt}`, []string{"lso-exporter-sidecar: the configuration names /etc/lso-exporter/secrets/ca, and secrets.ca is not set"}},
 	} {
 		refused(t, "sidecar: "+c.name, application, []string{minimalSidecar, "lso-exporter-sidecar:\n  " + c.values + "\n"}, c.says)
@@ -75,6 +80,9 @@ func refused(t *testing.T, name, chart string, values, says []string) {
 		if !strings.Contains(message, part) {
 			t.Errorf("%s: the message\n%s\ndoes not say %q", name, message, part)
 		}
+	}
+	if strings.Contains(message, "hunter2") {
+		t.Errorf("%s: the message shows the secret:\n%s", name, message)
 	}
 	if len(message) > longestMessage {
 		t.Errorf("%s: the message is too long to be read:\n%s", name, message)

@@ -100,7 +100,7 @@ spec:
       {{- include "lso-exporter-sidecar.podLabels" . | nindent 6 }}
   podMetricsEndpoints:
     - port: lso-exporter
-      path: {{ dig "web" "telemetry_path" "/metrics" $values.config }}
+      path: {{ ($values.config.web | default dict).telemetry_path | default "/metrics" }}
       # The label "cluster" is the exporter's, not the target's.
       honorLabels: true
       {{- with $values.podMonitor.interval }}
@@ -191,8 +191,16 @@ process alone, whatever Kafka does; restarting it restarts nothing else.
 {{- if hasKey $web "config_file" -}}
   {{- fail "lso-exporter-sidecar: config.web.config_file: the liveness probe of the sidecar speaks plain HTTP: remove it" -}}
 {{- end -}}
-{{- if not (dig "kafka" "brokers" "" $config) -}}
+{{- $kafka := $config.kafka | default dict -}}
+{{- if not $kafka.brokers -}}
   {{- fail "lso-exporter-sidecar: config.kafka.brokers is empty: list at least one host:port" -}}
+{{- end -}}
+{{- $sasl := $kafka.sasl | default dict -}}
+{{- $secrets := dict "kafka.sasl.password" $sasl.password "kafka.sasl.oauth.client_secret" ($sasl.oauth | default dict).client_secret -}}
+{{- range $key, $value := $secrets -}}
+  {{- if and $value (not (hasPrefix "file:" $value)) -}}
+    {{- fail (printf "lso-exporter-sidecar: config.%s would stand in a ConfigMap: put it into a Secret, name that in the value secrets, and write file:/etc/lso-exporter/secrets/NAME/KEY" $key) -}}
+  {{- end -}}
 {{- end -}}
 {{- $_ := set $web "listen_address" (list (printf ":%v" $values.port)) -}}
 {{- $_ := set $config "web" $web -}}

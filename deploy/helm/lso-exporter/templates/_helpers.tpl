@@ -85,8 +85,16 @@ instances has one, the component "exporter".
     {{- fail (printf "%s: web.%s is set by the chart: remove it and use the values port and web.existingSecret" $.at $key) -}}
   {{- end -}}
 {{- end -}}
-{{- if not (dig "kafka" "brokers" "" $config) -}}
+{{- $kafka := $config.kafka | default dict -}}
+{{- if not $kafka.brokers -}}
   {{- fail (printf "%s: kafka.brokers is empty: list at least one host:port" .at) -}}
+{{- end -}}
+{{- $sasl := $kafka.sasl | default dict -}}
+{{- $secrets := dict "kafka.sasl.password" $sasl.password "kafka.sasl.oauth.client_secret" ($sasl.oauth | default dict).client_secret -}}
+{{- range $key, $value := $secrets -}}
+  {{- if and $value (not (hasPrefix "file:" $value)) -}}
+    {{- fail (printf "%s: %s would stand in a ConfigMap: put it into a Secret, name that in the value secrets, and write file:/etc/lso-exporter/secrets/NAME/KEY" $.at $key) -}}
+  {{- end -}}
 {{- end -}}
 {{- $_ := set $web "listen_address" (list (printf ":%v" $root.Values.port)) -}}
 {{- if $root.Values.web.existingSecret -}}
