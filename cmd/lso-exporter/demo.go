@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"golang.org/x/term"
 
 	"github.com/lso-exporter/lso-exporter/cmd/lso-exporter/demo"
 	"github.com/lso-exporter/lso-exporter/config"
@@ -97,14 +100,14 @@ func (p *program) demo(s clusterSettings, c config.Config, flags *demoFlags) (er
 	if err != nil {
 		return err
 	}
-	terminal := isTerminal(p.stdout)
 	header := demoHeader(listeners[0].Addr(), cluster.Bootstrap(), s.scenario == nil)
-	if !terminal {
-		for _, line := range header {
+	size := terminalSize(p.stdout)
+	if size == nil {
+		for _, line := range append(append(header.Where, ""), header.Story...) {
 			fmt.Fprintln(p.stdout, line)
 		}
 	}
-	table := demo.NewTable(p.stdout, terminal, header...)
+	table := demo.NewTable(p.stdout, size, header)
 	var unshown error
 	e.seen = func(v *lag.View) { unshown = errors.Join(unshown, table.Show(v)) }
 
@@ -140,18 +143,32 @@ func listenForDemo(addresses []string) ([]net.Listener, error) {
 }
 
 // demoHeader says where things are and what there is to see.
-func demoHeader(pages net.Addr, bootstrap []string, storyline bool) []string {
-	lines := []string{
+func demoHeader(pages net.Addr, bootstrap []string, storyline bool) demo.Header {
+	header := demo.Header{Where: []string{
 		fmt.Sprintf("status   http://%s/", pages),
 		fmt.Sprintf("metrics  http://%s/metrics", pages),
 		"brokers  " + strings.Join(bootstrap, ","),
+	}}
+	if storyline {
+		for _, c := range demo.Chapters {
+			header.Story = append(header.Story, fmt.Sprintf("%-9s %s", c.Topic, c.Text))
+		}
 	}
-	if !storyline {
-		return lines
+	return header
+}
+
+// terminalSize returns what tells the size of a terminal, 0 where it is not
+// known; nil if w is none.
+func terminalSize(w io.Writer) func() (width, height int) {
+	if !isTerminal(w) {
+		return nil
 	}
-	lines = append(lines, "")
-	for _, c := range demo.Chapters {
-		lines = append(lines, fmt.Sprintf("%-9s %s", c.Topic, c.Text))
+	descriptor := int(w.(*os.File).Fd())
+	return func() (int, int) {
+		width, height, err := term.GetSize(descriptor)
+		if err != nil {
+			return 0, 0
+		}
+		return width, height
 	}
-	return lines
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/term"
 
 	"github.com/lso-exporter/lso-exporter/config"
 	"github.com/lso-exporter/lso-exporter/lag"
@@ -66,11 +67,7 @@ func (o *logOutput) WriteLevel(level zerolog.Level, line []byte) (int, error) {
 // isTerminal says whether somebody may be looking.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // sweepLog logs how sweeps fare: once when that changes, not at each sweep.
