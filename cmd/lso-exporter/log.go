@@ -110,9 +110,13 @@ func (l *sweepLog) observe(view *lag.View) {
 }
 
 // sweepState is equal for views that need no second line: how many things of a
-// kind are missing may change, what is missing may not.
+// kind are missing may change, what is missing may not. That a broker is there
+// and refuses the exporter is worth a line after one that nobody was there.
 func sweepState(view *lag.View) string {
 	if view.Failure != "" {
+		if slices.ContainsFunc(view.Missed, func(m lag.Miss) bool { return m.Kind == lag.MissTLS || m.Kind == lag.MissAuthentication }) {
+			return "failed, refused"
+		}
 		return "failed"
 	}
 	missing := make([]string, len(view.Missed))

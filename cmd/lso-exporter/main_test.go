@@ -281,13 +281,15 @@ func TestSweepLog(t *testing.T) {
 	suspended := &lag.View{Missed: []lag.Miss{{Kind: lag.MissSuspended, Subject: "broker 2", Count: 1}}}
 	dead := &lag.View{Failure: "connection refused", Missed: suspended.Missed}
 	deadAgain := &lag.View{Failure: "connection reset"}
-	for _, view := range []*lag.View{complete, complete, hung, hungAgain, suspended, dead, deadAgain, complete} {
+	refused := &lag.View{Failure: "login refused", Missed: []lag.Miss{{Kind: lag.MissAuthentication, Subject: "broker 2", Count: 1}}}
+	for _, view := range []*lag.View{complete, complete, hung, hungAgain, suspended, dead, deadAgain, refused, refused, complete} {
 		l.observe(view)
 	}
 	want := `{"level":"info","topics":1,"partitions":3,"groups":2,"took":"0s","message":"the cluster is read completely"}
 {"level":"warn","missed":["broker 2: timeout (no answer)"],"misses":1,"message":"the cluster is read in part"}
 {"level":"warn","missed":["broker 2: suspended"],"misses":1,"message":"the cluster is read in part"}
 {"level":"error","reason":"connection refused","message":"no broker reachable"}
+{"level":"error","reason":"login refused","message":"no broker reachable"}
 {"level":"info","topics":1,"partitions":3,"groups":2,"took":"0s","message":"the cluster is read completely"}
 `
 	if out.String() != want {

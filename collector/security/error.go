@@ -33,6 +33,10 @@ type Error struct {
 	// Cause is what others said; it may be nil, and is not shown where it says
 	// less than Text.
 	Cause error
+
+	// unsure is set where the other side has only gone away: a broker that is
+	// being restarted does that too.
+	unsure bool
 }
 
 // Error implements error.
@@ -43,6 +47,13 @@ func (e *Error) Unwrap() error { return e.Cause }
 
 func tlsError(cause error, format string, args ...any) *Error {
 	return &Error{Kind: KindTLS, Text: fmt.Sprintf(format, args...), Cause: cause}
+}
+
+// unsure is a tlsError that may have another cause.
+func unsure(cause error, format string, args ...any) *Error {
+	e := tlsError(cause, format, args...)
+	e.unsure = true
+	return e
 }
 
 func loginError(cause error, format string, args ...any) *Error {
@@ -71,7 +82,7 @@ func handshakeError(err error, address, ca, name string) error {
 	case errors.As(err, &record):
 		return tlsError(err, "%s does not speak TLS on this port; name the port of a listener with TLS, or switch TLS off", address)
 	case broken(err):
-		return tlsError(err, "%s closed the connection when TLS was begun: this port may not speak it; name the port of a listener with TLS, or switch TLS off", address)
+		return unsure(err, "%s closed the connection when TLS was begun: this port may not speak it; name the port of a listener with TLS, or switch TLS off", address)
 	case refusedByPeer(err):
 		return tlsError(err, "%s refused the TLS handshake (%s)", address, alert(err))
 	}
@@ -128,6 +139,8 @@ func (c *Connector) openingError(err error, address string) *Error {
 		return explained
 	}
 	switch {
+	case errors.Is(err, kerr.IllegalSaslState):
+		return loginError(err, "%s takes no login on this port; name the port of a listener with SASL, or none in kafka.sasl.mechanism", address)
 	case c.settings.TLS != nil && (broken(err) || refusedByPeer(err)):
 		return c.clientCertificateError(err, address)
 	case c.settings.TLS == nil && errors.Is(err, io.EOF):
@@ -143,8 +156,6 @@ func (c *Connector) answerError(err error, address string) *Error {
 		return loginError(err, "%s refused the login of %s by %s%s", address, c.who(), c.mechanism(), c.said(err))
 	case errors.Is(err, kerr.UnsupportedSaslMechanism):
 		return loginError(err, "%s does not offer the mechanism %s; choose one of its sasl.enabled.mechanisms", address, c.mechanism())
-	case errors.Is(err, kerr.IllegalSaslState):
-		return loginError(err, "%s takes no login on this port; name the port of a listener with SASL, or none in kafka.sasl.mechanism", address)
 	case c.settings.TLS == nil && speaksTLS(err):
 		return tlsError(err, "%s speaks TLS on this port, and it was spoken to in clear; set kafka.tls.enabled, or name the port of another listener", address)
 	}
@@ -153,10 +164,14 @@ func (c *Connector) answerError(err error, address string) *Error {
 
 // clientCertificateError is about what brokers only tell after the handshake.
 func (c *Connector) clientCertificateError(err error, address string) *Error {
-	if c.settings.TLS.CertFile == "" {
-		return tlsError(err, "%s closed the connection after the TLS handshake: it wants a client certificate; set kafka.tls.cert_file and kafka.tls.key_file", address)
+	explain := tlsError
+	if broken(err) {
+		explain = unsure
 	}
-	return tlsError(err, "%s closed the connection after the TLS handshake: it does not accept the client certificate %s; have it signed by an authority that brokers trust (ssl.truststore)", address, c.settings.TLS.CertFile)
+	if c.settings.TLS.CertFile == "" {
+		return explain(err, "%s closed the connection after the TLS handshake: it wants a client certificate; set kafka.tls.cert_file and kafka.tls.key_file", address)
+	}
+	return explain(err, "%s closed the connection after the TLS handshake: it does not accept the client certificate %s; have it signed by an authority that brokers trust (ssl.truststore)", address, c.settings.TLS.CertFile)
 }
 
 // speaksTLS says whether franz-go took a TLS alert for an answer.
@@ -168,6 +183,9 @@ func speaksTLS(err error) bool { return strings.Contains(err.Error(), "tls alert
 func (c *Connector) requestError(err error, address string) *Error {
 	if explained := c.answerError(err, address); explained != nil {
 		return explained
+	}
+	if errors.Is(err, kerr.IllegalSaslState) {
+		return loginError(err, "%s did not renew the session of %s when it was due; it is begun anew with the next connection", address, c.who())
 	}
 	var first *kgo.ErrFirstReadEOF
 	if errors.As(err, &first) && c.settings.Login == nil {

@@ -12,7 +12,8 @@ import (
 // has failed: after the first failure at an address for firstWait, and after
 // each further one twice as long, up to longWait. An account is not locked, nor
 // a log filled, by an exporter with an old password. Other files or secrets open
-// the gate, since they may be right.
+// the gate, since they may be right. An address at which connections only end
+// is left alone when that has gone on for settle: a broker may be restarting.
 type gate struct {
 	now func() time.Time
 
@@ -23,11 +24,15 @@ type gate struct {
 // closure is an address at which the last connection failed.
 type closure struct {
 	failures    int
+	since       time.Time
 	until       time.Time
 	raw         error // as franz-go has it
 	err         *Error
 	credentials [sha256.Size]byte // that failed
 }
+
+// settle is how long connections must have ended for that to be no accident.
+const settle = 5 * time.Second
 
 // errHeld is matched by the errors of connections that were not tried.
 var errHeld = errors.New("not tried again yet")
@@ -61,13 +66,13 @@ func (g *gate) failed(address string, raw error, err *Error, credentials [sha256
 	defer g.mu.Unlock()
 	c := g.closed[address]
 	if c == nil || c.credentials != credentials {
-		c = &closure{credentials: credentials}
+		c = &closure{credentials: credentials, since: g.now()}
 		g.closed[address] = c
 	}
-	c.failures++
 	c.raw, c.err = raw, err
 	c.until = g.now()
-	if hold {
+	if hold && (!err.unsure || c.until.Sub(c.since) >= settle) {
+		c.failures++
 		c.until = c.until.Add(wait(c.failures, firstWait, longWait))
 	}
 }

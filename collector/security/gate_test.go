@@ -73,6 +73,32 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// A broker that only goes away may be restarting: it is left alone once it has
+// gone away for a while.
+func TestGateIsNotSure(t *testing.T) {
+	h := newHands()
+	g := gate{now: h.now, closed: make(map[string]*closure)}
+	present := func() [sha256.Size]byte { return [sha256.Size]byte{} }
+	raw := errors.New("EOF")
+	fail := func() { g.failed("a:1", raw, unsure(raw, "a:1 closed the connection"), present(), true) }
+	for range 5 {
+		fail()
+		if err := g.check("a:1", present); err != nil {
+			t.Errorf("held back after %s: %v", h.at.Sub(newHands().at), err)
+		}
+		h.advance(time.Second)
+	}
+	fail()
+	if err := g.check("a:1", present); err == nil || !strings.HasSuffix(err.Error(), "(tried once; again in 10s, or when the files or secrets change)") {
+		t.Errorf("after 5 s: %v", err)
+	}
+	g.succeeded("a:1")
+	fail()
+	if err := g.check("a:1", present); err != nil {
+		t.Errorf("held back after a connection in between: %v", err)
+	}
+}
+
 // In clear nothing is held back, and what franz-go told of is explained.
 func TestGateInClear(t *testing.T) {
 	h := newHands()

@@ -20,10 +20,12 @@ import (
 
 // How tokens are kept.
 const (
-	// renewAt is the part of its life after which a token is renewed. A broker
-	// ends a session with its token, and franz-go renews sessions in the last
-	// twentieth of theirs.
-	renewAt = 0.8
+	// renewAt is the part of its life after which a token is renewed, and
+	// renewBefore how long before its end that is at least. A broker ends a
+	// session with its token, and franz-go renews sessions in the last twentieth
+	// of theirs, and a second before the end at the latest.
+	renewAt     = 0.8
+	renewBefore = 3 * time.Second
 	// unknownLife is for tokens that do not say how long they live.
 	unknownLife = time.Minute
 	// After an endpoint has failed.
@@ -85,6 +87,9 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if t.err == nil && t.now().Before(t.expires) {
+			return t.token, nil // however soon it is to be renewed
+		}
 	}
 }
 
@@ -105,7 +110,7 @@ func (t *tokens) ask(secret string) {
 	life := lifetime(token, now)
 	t.failures, t.err = 0, nil
 	t.token, t.expires = token.AccessToken, now.Add(life)
-	t.renew = now.Add(time.Duration(float64(life) * renewAt))
+	t.renew = now.Add(min(time.Duration(float64(life)*renewAt), life-renewBefore))
 	if life <= 0 {
 		t.failures++
 		t.err, t.secret = loginError(nil, "the token endpoint %s gives tokens that have expired; set the clocks right", t.settings.endpoint()), secret

@@ -102,6 +102,17 @@ func TestTokenIsKeptAndRenewed(t *testing.T) {
 	}
 }
 
+// A token that ends within moments serves whoever asked for it.
+func TestBriefToken(t *testing.T) {
+	a := newAsker(t)
+	a.issuer.Lifetime = 2 * time.Second
+	for range 2 {
+		if token, n, err := a.requests(); token == "" || n != 1 || err != nil {
+			t.Errorf("token %q, %d requests, %v", token, n, err)
+		}
+	}
+}
+
 // While the endpoint fails, what there is stays in use to its end, and the
 // endpoint is asked less and less often.
 func TestTokenEndpointFails(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"slices"
 	"sync"
@@ -138,6 +139,10 @@ func (c *connection) read() {
 	}
 }
 
+// notTLS is the alert (internal_error) with which Java's TLS answers a client
+// that speaks in clear.
+var notTLS = []byte{21, 3, 3, 0, 2, 2, 80}
+
 // secure makes the TLS handshake, once the broker is not paused, and names the
 // client by its certificate. It says whether there is a connection to read.
 func (c *connection) secure() bool {
@@ -150,6 +155,10 @@ func (c *connection) secure() bool {
 	}
 	secured := c.socket.(*tls.Conn)
 	if err := secured.HandshakeContext(context.Background()); err != nil {
+		var clear tls.RecordHeaderError
+		if errors.As(err, &clear) {
+			c.raw.Write(notTLS) // a client that has gone does not matter
+		}
 		c.close(false)
 		return false
 	}

@@ -171,8 +171,7 @@ func (l *login) handshake(c *call, req *kmsg.SASLHandshakeRequest) {
 		return
 	}
 	if l.before != "" && req.Mechanism != string(l.conn.session.mechanism) {
-		resp.ErrorCode = codeOf(kafka.ErrUnsupportedSASLMechanism)
-		l.fail(func() { c.send(resp) })
+		l.fail(func() {}) // Kafka says nothing
 		return
 	}
 	l.mechanism = sasl.Mechanism(req.Mechanism)
@@ -195,7 +194,7 @@ func (l *login) authenticate(c *call, req *kmsg.SASLAuthenticateRequest) {
 		l.fail(func() { c.send(resp) })
 		return
 	}
-	resp.SASLAuthBytes = token
+	resp.SASLAuthBytes, resp.ErrorMessage = token, new(string) // not null
 	l.passed(done)
 	if done {
 		resp.SessionLifetimeMillis = l.conn.session.lifetime.Milliseconds()

@@ -36,6 +36,11 @@ type Config struct {
 	// switches Kafka's authorizer on: who comes by the first listener, as the
 	// brokers do themselves, may do everything.
 	Secured *Security
+	// Listeners are further listeners of each broker, with their security
+	// protocols by their names. What else they need is for Properties to say.
+	Listeners map[string]string
+	// JVM are options of the brokers' virtual machines.
+	JVM []string
 }
 
 // Security are the users of a cluster to begin with. All may log in by SCRAM
@@ -98,7 +103,9 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	if c.guard, err = watch(c.dir); err != nil {
 		return err
 	}
-	ports, err := freePorts(2 * (c.config.Brokers + 1))
+	names := slices.Sorted(maps.Keys(c.config.Listeners))
+	each := 2 + len(names)
+	ports, err := freePorts(each * (c.config.Brokers + 1))
 	if err != nil {
 		return err
 	}
@@ -112,10 +119,15 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	}
 	at := func(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 	for id := range c.config.Brokers + 1 {
-		c.nodes = append(c.nodes, &node{
-			id: id, address: at(ports[2*id]), userAddress: at(ports[2*id+1]),
+		own := ports[each*id:]
+		n := &node{
+			id: id, address: at(own[0]), userAddress: at(own[1]), listeners: map[string]string{},
 			dir: filepath.Join(c.dir, strconv.Itoa(id)), cluster: c,
-		})
+		}
+		for i, name := range names {
+			n.listeners[name] = at(own[2+i])
+		}
+		c.nodes = append(c.nodes, n)
 	}
 	return c.each(c.nodes, func(n *node) error { return n.format(ctx) })
 }
@@ -160,6 +172,15 @@ func (c *Cluster) UserListeners() map[int32]string {
 	addresses := map[int32]string{}
 	for _, n := range c.nodes[controllerID+1:] {
 		addresses[int32(n.id)] = n.userAddress
+	}
+	return addresses
+}
+
+// Listener are the addresses, host:port by id, of one of the further listeners.
+func (c *Cluster) Listener(name string) map[int32]string {
+	addresses := map[int32]string{}
+	for _, n := range c.nodes[controllerID+1:] {
+		addresses[int32(n.id)] = n.listeners[name]
 	}
 	return addresses
 }
@@ -303,10 +324,16 @@ func (c *Cluster) properties(n *node) []string {
 	if c.config.Secured != nil {
 		c.secure(n, all)
 	}
+	if n.id != controllerID {
+		for _, name := range slices.Sorted(maps.Keys(c.config.Listeners)) {
+			all["listeners"] += "," + name + "://" + n.listeners[name]
+			all["listener.security.protocol.map"] += "," + name + ":" + c.config.Listeners[name]
+		}
+	}
 	maps.Copy(all, c.config.Properties)
 	lines := make([]string, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		lines = append(lines, name+"="+all[name])
+		lines = append(lines, name+"="+strings.ReplaceAll(all[name], `\`, `\\`))
 	}
 	return lines
 }

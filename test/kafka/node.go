@@ -16,6 +16,7 @@ type node struct {
 	id          int
 	address     string
 	userAddress string // of the listener on which users log in
+	listeners   map[string]string
 	dir         string
 	cluster     *Cluster
 
@@ -70,7 +71,7 @@ func (n *node) start() error {
 	}
 	defer func() { _ = log.Close() }()
 	// The process outlives the call, so no context ends it.
-	n.cmd = n.java(context.Background(), []string{"-Xms64m", "-Xmx384m"}, "kafka.Kafka", n.propertiesFile())
+	n.cmd = n.java(context.Background(), append([]string{"-Xms64m", "-Xmx384m"}, n.cluster.config.JVM...), "kafka.Kafka", n.propertiesFile())
 	n.cmd.Stdout, n.cmd.Stderr = log, log
 	if err := n.cmd.Start(); err != nil {
 		return fmt.Errorf("start node %d: %w", n.id, err)
