@@ -215,6 +215,24 @@ func (a *Agent) AlterConfigs(alterations []ConfigAlteration, validateOnly bool, 
 	ask(a, func(c *Controller) []ConfigResult { return c.AlterConfigs(alterations, validateOnly) }, done)
 }
 
+// AlterQuotas forwards to Controller.AlterQuotas.
+func (a *Agent) AlterQuotas(alterations []QuotaAlteration, validateOnly bool, done func([]error)) {
+	ask(a, func(c *Controller) []error { return c.AlterQuotas(alterations, validateOnly) }, done)
+}
+
+// Quotas forwards to Controller.Quotas.
+func (a *Agent) Quotas(done func([]Quota)) { ask(a, (*Controller).Quotas, done) }
+
+// UpdateFeatures forwards to Controller.UpdateFeatures.
+func (a *Agent) UpdateFeatures(updates []FeatureUpdate, validateOnly bool, done func(error)) {
+	ask(a, func(c *Controller) error { return c.UpdateFeatures(updates, validateOnly) }, done)
+}
+
+// Unregister forwards to Controller.Unregister.
+func (a *Agent) Unregister(id kafka.BrokerID, done func(error)) {
+	ask(a, func(c *Controller) error { return c.Unregister(id) }, done)
+}
+
 // CreateACLs forwards to Controller.CreateACLs.
 func (a *Agent) CreateACLs(bindings []acl.Binding, done func([]error)) {
 	ask(a, func(c *Controller) []error { return c.CreateACLs(bindings) }, done)

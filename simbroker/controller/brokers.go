@@ -152,3 +152,21 @@ func without(ids []kafka.BrokerID, id kafka.BrokerID) []kafka.BrokerID {
 	}
 	return left
 }
+
+// Unregister forgets a broker that is fenced, as an administrator does with one
+// that will not come back (KIP-631). Errors: ErrBrokerIDNotRegistered;
+// ErrInvalidRequest for a live one, which Kafka would have register again.
+func (c *Controller) Unregister(id kafka.BrokerID) error {
+	b, ok := c.image.brokers[id]
+	switch {
+	case !ok:
+		return refuse(kafka.ErrBrokerIDNotRegistered, "Broker ID %d is not currently registered", id)
+	case !b.Fenced:
+		return refuse(kafka.ErrInvalidRequest, "Broker ID %d is alive", id)
+	}
+	delete(c.image.brokers, id)
+	u := c.change()
+	u.Unregistered = append(u.Unregistered, id)
+	c.commit()
+	return nil
+}

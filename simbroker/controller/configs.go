@@ -25,6 +25,9 @@ func (c *Controller) AlterConfigs(alterations []ConfigAlteration, validateOnly b
 func (c *Controller) alterConfigs(a ConfigAlteration, validateOnly bool) error {
 	if a.Resource.Type == property.Topic {
 		if _, ok := c.image.topics[a.Resource.Name]; !ok {
+			if a.Replace {
+				return refuse(kafka.ErrUnknownTopicOrPartition, "The topic '%s' does not exist.", a.Resource.Name)
+			}
 			return kafka.ErrUnknownTopicOrPartition
 		}
 	}
@@ -33,7 +36,11 @@ func (c *Controller) alterConfigs(a ConfigAlteration, validateOnly bool) error {
 			return err
 		}
 	}
-	values, err := changeConfigs(a.Resource.Type, c.image.config(a.Resource), a.Changes)
+	from := c.image.config(a.Resource)
+	if a.Replace {
+		from = nil
+	}
+	values, err := changeConfigs(a.Resource.Type, from, a.Changes)
 	if err != nil {
 		return err
 	}

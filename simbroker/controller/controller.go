@@ -11,7 +11,8 @@
 //
 // The controller is a state machine on the cluster's event loop and answers at
 // once; messages take their time elsewhere. It never fails and is never paused;
-// a quorum of several, quotas and delegation tokens are left out.
+// a quorum of several and delegation tokens are left out, and nothing keeps to
+// quotas.
 package controller
 
 import (
@@ -57,6 +58,7 @@ type Controller struct {
 	sessions map[kafka.BrokerID]*clock.Timer // each ends in a fencing
 
 	nextProducerID kafka.ProducerID
+	quotas         map[string]Quota // by entity
 }
 
 // New returns the controller of a new cluster, formatted with the levels of
@@ -71,6 +73,7 @@ func New(clk clock.Clock, static property.Values, features map[string]int16, see
 		publish:  publish,
 		image:    newImage(),
 		sessions: make(map[kafka.BrokerID]*clock.Timer),
+		quotas:   make(map[string]Quota),
 	}
 	id := c.newID()
 	c.image.clusterID = base64.RawURLEncoding.EncodeToString(id[:])

@@ -399,7 +399,7 @@ func TestAlterConfigs(t *testing.T) {
 	c.create("t", nil, replicas(1))
 	topic := ConfigResource{property.Topic, "t"}
 	alter := func(r ConfigResource, changes ...ConfigChange) error {
-		return c.AlterConfigs([]ConfigAlteration{{r, changes}}, false)[0].Err
+		return c.AlterConfigs([]ConfigAlteration{{Resource: r, Changes: changes}}, false)[0].Err
 	}
 	for _, r := range []struct {
 		name     string
@@ -466,9 +466,9 @@ func TestAgentFollowsTheController(t *testing.T) {
 	loop.Advance(time.Second)
 	c.CreateTopics([]NewTopic{{Name: "a", Partitions: 2, ReplicationFactor: 1}, {Name: "b", Partitions: 1, ReplicationFactor: 1}}, false)
 	c.AlterConfigs([]ConfigAlteration{
-		{ConfigResource{property.Topic, "a"}, []ConfigChange{{Name: "retention.ms", Value: "1"}}},
-		{BrokerResource(1), []ConfigChange{{Name: "producer.id.expiration.ms", Value: "5"}}},
-		{ConfigResource{property.Group, "g"}, []ConfigChange{{Name: "consumer.session.timeout.ms", Value: "50000"}}},
+		{Resource: ConfigResource{property.Topic, "a"}, Changes: []ConfigChange{{Name: "retention.ms", Value: "1"}}},
+		{Resource: BrokerResource(1), Changes: []ConfigChange{{Name: "producer.id.expiration.ms", Value: "5"}}},
+		{Resource: ConfigResource{property.Group, "g"}, Changes: []ConfigChange{{Name: "consumer.session.timeout.ms", Value: "50000"}}},
 	}, false)
 	start(2)
 	if r := c.DeleteTopics([]TopicResult{{Name: "b"}, {Name: "c"}, {ID: kafka.TopicID{1}}}); r[0].Err != nil || r[1].Err != kafka.ErrUnknownTopicOrPartition || r[2].Err != kafka.ErrUnknownTopicID {

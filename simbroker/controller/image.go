@@ -200,3 +200,15 @@ func (i *Image) BrokerConfig(id kafka.BrokerID) property.Values { return i.broke
 
 // GroupConfig are a group's own properties.
 func (i *Image) GroupConfig(group string) property.Values { return i.groupConfigs[group] }
+
+// ConfiguredGroups are the groups that have properties of their own, by name.
+func (i *Image) ConfiguredGroups() []string {
+	var names []string
+	for name, values := range i.groupConfigs {
+		if len(values) > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -153,6 +153,8 @@ const (
 type ConfigAlteration struct {
 	Resource ConfigResource
 	Changes  []ConfigChange
+	// Replace unsets all that Changes do not set, as AlterConfigs does.
+	Replace bool
 }
 
 // ConfigChange is one property of a ConfigAlteration. Null marks a value that

@@ -15,14 +15,17 @@ type Update struct {
 	// Offset is the metadata offset after the update.
 	Offset int64
 	// Snapshot updates replace the whole image.
-	Snapshot   bool
-	ClusterID  string // of snapshots
-	Features   Features
-	Brokers    []*Broker // registered or changed
-	Topics     []*Topic  // new or grown ones
-	Deleted    []*Topic
-	Partitions []PartitionChange
-	Configs    []ConfigState
+	Snapshot  bool
+	ClusterID string // of snapshots
+	Features  Features
+	Brokers   []*Broker // registered or changed
+	// Unregistered are brokers that are not registered any more.
+	Unregistered []kafka.BrokerID
+	NewFeatures  *Features // nil where they have not changed
+	Topics       []*Topic  // new or grown ones
+	Deleted      []*Topic
+	Partitions   []PartitionChange
+	Configs      []ConfigState
 
 	NewACLs     []acl.Binding
 	DeletedACLs []acl.Binding
@@ -50,6 +53,12 @@ func (i *Image) apply(u *Update) {
 	i.offset = u.Offset
 	for _, b := range u.Brokers {
 		i.brokers[b.ID] = b
+	}
+	for _, id := range u.Unregistered {
+		delete(i.brokers, id)
+	}
+	if u.NewFeatures != nil {
+		i.features = *u.NewFeatures
 	}
 	for _, t := range u.Deleted {
 		delete(i.topics, t.Name)

@@ -7,20 +7,13 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
 // supportedFeatures are the ranges of feature levels that Kafka 4.3 brokers
 // support (rule J4), by name.
-var supportedFeatures = map[string]VersionRange{
-	"eligible.leader.replicas.version": {0, 1},
-	"group.version":                    {0, 1},
-	"kraft.version":                    {0, 1},
-	"metadata.version":                 {7, 30},
-	"share.version":                    {0, 1},
-	"streams.version":                  {0, 1},
-	"transaction.version":              {0, 2},
-}
+var supportedFeatures = controller.SupportedFeatures()
 
 // softwareName is what a client may call itself and its version.
 var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)

@@ -75,14 +75,18 @@ func TestNothingIsDoneWithoutRights(t *testing.T) {
 		Cluster: readOnlyCluster{image: metadata.Image()},
 	})
 	withoutRights := map[kmsg.Key]string{
-		kmsg.ApiVersions:      "needs no right",
-		kmsg.DescribeCluster:  "needs no right to tell of brokers",
-		kmsg.ListGroups:       "leaves out what may not be seen",
-		kmsg.DescribeGroups:   "asks the room about the groups that are left, none",
-		kmsg.DeleteGroups:     "asks the room about the groups that are left, none",
-		kmsg.ListTransactions: "leaves out what may not be seen",
-		kmsg.SASLHandshake:    "comes too late here",
-		kmsg.SASLAuthenticate: "comes too late here",
+		kmsg.ApiVersions:             "needs no right",
+		kmsg.DescribeCluster:         "needs no right to tell of brokers",
+		kmsg.ListGroups:              "leaves out what may not be seen",
+		kmsg.DescribeGroups:          "asks the room about the groups that are left, none",
+		kmsg.DeleteGroups:            "asks the room about the groups that are left, none",
+		kmsg.ListTransactions:        "leaves out what may not be seen",
+		kmsg.CreateDelegationToken:   "there are none",
+		kmsg.RenewDelegationToken:    "there are none",
+		kmsg.ExpireDelegationToken:   "there are none",
+		kmsg.DescribeDelegationToken: "there are none",
+		kmsg.SASLHandshake:           "comes too late here",
+		kmsg.SASLAuthenticate:        "comes too late here",
 	}
 	requestFrames(func(name string, _ []byte, req kmsg.Request) {
 		if _, ok := withoutRights[kmsg.Key(req.Key())]; ok {
@@ -125,6 +129,8 @@ func adapt(req kmsg.Request, id kafka.TopicID) {
 	case *kmsg.DescribeTopicPartitionsRequest:
 		req.Cursor = nil
 	case *kmsg.DescribeConfigsRequest:
+		req.Resources[0].ResourceType = kmsg.ConfigResourceTypeTopic
+	case *kmsg.AlterConfigsRequest:
 		req.Resources[0].ResourceType = kmsg.ConfigResourceTypeTopic
 	case *kmsg.IncrementalAlterConfigsRequest:
 		req.Resources[0].ResourceType = kmsg.ConfigResourceTypeTopic

@@ -26,6 +26,10 @@ type Cluster interface {
 	CreateACLs(bindings []acl.Binding, done func([]error))
 	DeleteACLs(filters []acl.Filter, done func([][]acl.Binding))
 	AlterCredentials(changes []controller.CredentialChange, done func([]controller.CredentialResult))
+	AlterQuotas(alterations []controller.QuotaAlteration, validateOnly bool, done func([]error))
+	Quotas(done func([]controller.Quota))
+	UpdateFeatures(updates []controller.FeatureUpdate, validateOnly bool, done func(error))
+	Unregister(id kafka.BrokerID, done func(error))
 	AlterConfigs(alterations []controller.ConfigAlteration, validateOnly bool, done func([]controller.ConfigResult))
 }
 

@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"slices"
+	"strconv"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/acl"
@@ -9,8 +12,8 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 )
 
-// resourceTypes are the kinds of configuration that there are, by Kafka's
-// number. Client metrics and loggers have none here.
+// resourceTypes are the kinds of configuration that can be altered, by Kafka's
+// number. There are no loggers, and client metrics have their defaults.
 var resourceTypes = map[kmsg.ConfigResourceType]property.Resource{
 	kmsg.ConfigResourceTypeTopic:       property.Topic,
 	kmsg.ConfigResourceTypeBroker:      property.Broker,
@@ -66,6 +69,12 @@ func (c *call) describeConfigs(req *kmsg.DescribeConfigsRequest) {
 }
 
 func (c *call) configsOf(r kmsg.DescribeConfigsRequestResource) ([]property.Entry, error) {
+	switch r.ResourceType {
+	case kmsg.ConfigResourceTypeBrokerLogger:
+		return nil, c.checkLoggers(r.ResourceName)
+	case kmsg.ConfigResourceTypeClientMetrics:
+		return c.clientMetrics(r)
+	}
 	kind, ok := resourceTypes[r.ResourceType]
 	if !ok {
 		return nil, invalidRequest("This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible broker. See the broker logs for more details.")
@@ -84,6 +93,37 @@ func (c *call) configsOf(r kmsg.DescribeConfigsRequestResource) ([]property.Entr
 		names = nil
 	}
 	return c.cluster().DescribeConfigs(controller.ConfigResource{Type: kind, Name: r.ResourceName}, names)
+}
+
+// checkLoggers refuses to tell of the loggers of another broker; this one has none
+// that could be told of.
+func (c *call) checkLoggers(broker string) error {
+	own := strconv.Itoa(int(c.broker().ID))
+	switch {
+	case !c.mayCluster(acl.DescribeConfigs):
+		return denied(kafka.ErrClusterAuthorizationFailed)
+	case broker == "":
+		return invalidRequest("Broker id must not be empty")
+	case broker != own:
+		return invalidRequest("Unexpected broker id, expected " + own + " but received " + broker)
+	}
+	return nil
+}
+
+// clientMetrics are the properties of a subscription to clients' metrics, which
+// nobody can change here.
+func (c *call) clientMetrics(r kmsg.DescribeConfigsRequestResource) ([]property.Entry, error) {
+	switch {
+	case !c.mayCluster(acl.DescribeConfigs):
+		return nil, denied(kafka.ErrClusterAuthorizationFailed)
+	case r.ResourceName == "":
+		return nil, invalidRequest("Client metrics subscription name must not be empty")
+	}
+	return slices.DeleteFunc([]property.Entry{
+		{Name: "interval.ms", Value: "300000", Type: property.Int, Source: property.SourceDefault},
+		{Name: "match", Type: property.List, Source: property.SourceDefault},
+		{Name: "metrics", Type: property.List, Source: property.SourceDefault},
+	}, func(e property.Entry) bool { return len(r.ConfigNames) > 0 && !slices.Contains(r.ConfigNames, e.Name) }), nil
 }
 
 // checkConfigs is the error for lack of a right on the configuration of a

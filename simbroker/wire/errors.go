@@ -12,6 +12,8 @@ const (
 	errTopicDeletionDisabled      kafka.Error = "TOPIC_DELETION_DISABLED"
 	errUnsupportedCompressionType kafka.Error = "UNSUPPORTED_COMPRESSION_TYPE"
 	errMismatchedEndpointType     kafka.Error = "MISMATCHED_ENDPOINT_TYPE"
+	errTokenAuthDisabled          kafka.Error = "DELEGATION_TOKEN_AUTH_DISABLED"
+	errTokenRequestNotAllowed     kafka.Error = "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"
 	errIllegalSASLState           kafka.Error = "ILLEGAL_SASL_STATE"
 	errSASLAuthenticationFailed   kafka.Error = "SASL_AUTHENTICATION_FAILED"
 )
@@ -95,6 +97,11 @@ var codes = map[kafka.Error]int16{
 	kafka.ErrResourceNotFound:                   91,
 	kafka.ErrDuplicateResource:                  92,
 	kafka.ErrUnacceptableCredential:             93,
+	kafka.ErrLogDirNotFound:                     57,
+	errTokenAuthDisabled:                        61,
+	errTokenRequestNotAllowed:                   64,
+	kafka.ErrInvalidUpdateVersion:               95,
+	kafka.ErrBrokerIDNotRegistered:              102,
 	kafka.ErrFeatureUpdateFailed:                96,
 	kafka.ErrUnknownTopicID:                     100,
 	kafka.ErrInconsistentTopicID:                103,

@@ -33,6 +33,10 @@ func (c *call) incrementalAlterConfigs(req *kmsg.IncrementalAlterConfigsRequest)
 			errs[i] = invalidRequest("Each resource must appear at most once.")
 			continue
 		}
+		if r.ResourceType == kmsg.ConfigResourceTypeBrokerLogger {
+			errs[i] = c.checkLoggerChange(r)
+			continue
+		}
 		alteration, err := c.alteration(r)
 		if err != nil {
 			errs[i] = err
@@ -89,6 +93,20 @@ func (c *call) alteration(r kmsg.IncrementalAlterConfigsRequestResource) (contro
 		return alteration, err
 	}
 	return alteration, c.checkConfigs(acl.AlterConfigs, kind, r.ResourceName)
+}
+
+// checkLoggerChange refuses to change loggers, of which there are none.
+func (c *call) checkLoggerChange(r kmsg.IncrementalAlterConfigsRequestResource) error {
+	own := strconv.Itoa(int(c.broker().ID))
+	switch {
+	case !c.mayCluster(acl.AlterConfigs):
+		return denied(kafka.ErrClusterAuthorizationFailed)
+	case r.ResourceName != own:
+		return invalidRequest("Unexpected node id. Expected " + own + ", but received " + r.ResourceName)
+	case len(r.Configs) == 0:
+		return nil
+	}
+	return &controller.Refusal{Err: kafka.ErrInvalidConfig, Message: "Logger " + r.Configs[0].Name + " does not exist!"}
 }
 
 // unknownConfigOp is what an operation that does not exist ends in: only for

@@ -640,6 +640,131 @@ var table = []row{
 	},
 	{
 		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrAlterConfigsRequest()
+			value := "1000"
+			req.ValidateOnly = true
+			req.Resources = []kmsg.AlterConfigsRequestResource{{
+				ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: "orders",
+				Configs: []kmsg.AlterConfigsRequestResourceConfig{{Name: "retention.ms", Value: &value}},
+			}}
+			return req
+		},
+		want: []answer{{"", "29"}, {"ALTER topic orders", "29"}, {"ALTER_CONFIGS topic orders", "0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrAlterReplicaLogDirsRequest()
+			req.Version = 2
+			req.Dirs = []kmsg.AlterReplicaLogDirsRequestDir{{Dir: "/missing", Topics: []kmsg.AlterReplicaLogDirsRequestDirTopic{{Topic: "orders", Partitions: []int32{0}}}}}
+			return req
+		},
+		want: []answer{{"", "31"}, {"ALTER topic orders", "31"}, {"ALTER cluster", "57"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrCreateDelegationTokenRequest()
+			req.Version = 2
+			return req
+		},
+		want: []answer{{"", "61"}, {"ALTER cluster", "61"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrRenewDelegationTokenRequest()
+			req.Version, req.HMAC = 2, []byte("none")
+			return req
+		},
+		want: []answer{{"", "61"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrExpireDelegationTokenRequest()
+			req.Version, req.HMAC = 2, []byte("none")
+			return req
+		},
+		want: []answer{{"", "61"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeDelegationTokenRequest()
+			req.Version = 2
+			return req
+		},
+		want: []answer{{"", "61"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeClientQuotasRequest()
+			req.Version = 1
+			return req
+		},
+		want: []answer{{"", "31"}, {"DESCRIBE cluster", "31"}, {"DESCRIBE_CONFIGS cluster", "0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrAlterClientQuotasRequest()
+			req.Version, req.ValidateOnly = 1, true
+			name := "somebody"
+			req.Entries = []kmsg.AlterClientQuotasRequestEntry{{
+				Entity: []kmsg.AlterClientQuotasRequestEntryEntity{{Type: "user", Name: &name}},
+				Ops:    []kmsg.AlterClientQuotasRequestEntryOp{{Key: "producer_byte_rate", Value: 1000}},
+			}}
+			return req
+		},
+		want: []answer{{"", "31"}, {"ALTER cluster", "31"}, {"ALTER_CONFIGS cluster", "0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDescribeQuorumRequest()
+			req.Version = 1
+			req.Topics = []kmsg.DescribeQuorumRequestTopic{{Topic: "__cluster_metadata", Partitions: []kmsg.DescribeQuorumRequestTopicPartition{{}}}}
+			return req
+		},
+		want: []answer{{"", "31"}, {"DESCRIBE_CONFIGS cluster", "31"}, {"DESCRIBE cluster", "0 0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrUpdateFeaturesRequest()
+			req.Version, req.TimeoutMillis, req.ValidateOnly = 1, 10000, true
+			req.FeatureUpdates = []kmsg.UpdateFeaturesRequestFeatureUpdate{{Feature: "no.version", MaxVersionLevel: 1, UpgradeType: 1}}
+			return req
+		},
+		want: []answer{{"", "31"}, {"ALTER_CONFIGS cluster", "31"}, {"ALTER cluster", "95"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrUnregisterBrokerRequest()
+			req.BrokerID = 99
+			return req
+		},
+		want: []answer{{"", "31"}, {"DESCRIBE cluster", "31"}, {"ALTER cluster", "102"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrListConfigResourcesRequest()
+			req.Version, req.ResourceTypes = 1, []int8{16}
+			return req
+		},
+		want: []answer{{"", "31"}, {"DESCRIBE cluster", "31"}, {"DESCRIBE_CONFIGS cluster", "0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrAddRaftVoterRequest()
+			req.VoterID, req.TimeoutMillis = 99, 10000
+			return req
+		},
+		want: []answer{{"", "31"}, {"DESCRIBE cluster", "31"}, {"ALTER cluster", "42"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrRemoveRaftVoterRequest()
+			req.VoterID = 99
+			return req
+		},
+		want: []answer{{"", "31"}, {"DESCRIBE cluster", "31"}, {"ALTER cluster", "42"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
 			req := kmsg.NewPtrDescribeClusterRequest()
 			req.EndpointType, req.IncludeClusterAuthorizedOperations = 1, true
 			return req

@@ -1,0 +1,96 @@
+package controller
+
+import (
+	"maps"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+)
+
+// FeatureRange is the range of levels of a feature that there are.
+type FeatureRange struct{ Min, Max int16 }
+
+// SupportedFeatures returns the levels that nodes of Kafka 4.3 support (rule J4),
+// by name.
+func SupportedFeatures() map[string]FeatureRange {
+	return map[string]FeatureRange{
+		eligibleLeaderReplicas: {0, 1},
+		"group.version":        {0, 1},
+		"kraft.version":        {0, 1},
+		metadataVersion:        {7, 30},
+		"share.version":        {0, 1},
+		"streams.version":      {0, 1},
+		"transaction.version":  {0, 2},
+	}
+}
+
+const metadataVersion = "metadata.version"
+
+// UpgradeType says which way a feature may go.
+type UpgradeType int8
+
+// The ways that there are, by Kafka's numbers.
+const (
+	Upgrade UpgradeType = iota + 1
+	SafeDowngrade
+	UnsafeDowngrade
+)
+
+// FeatureUpdate asks for another level of a feature.
+type FeatureUpdate struct {
+	Name  string
+	Level int16
+	Type  UpgradeType
+}
+
+// UpdateFeatures finalises other levels, all or none (KIP-584, KIP-1022). Error:
+// ErrInvalidUpdateVersion, as a *Refusal.
+func (c *Controller) UpdateFeatures(updates []FeatureUpdate, validateOnly bool) error {
+	levels := maps.Clone(c.image.features.Levels)
+	for _, u := range updates {
+		if err := c.checkFeature(u); err != nil {
+			return err
+		}
+		if levels[u.Name] = u.Level; u.Level == 0 {
+			delete(levels, u.Name)
+		}
+	}
+	if validateOnly || maps.Equal(levels, c.image.features.Levels) {
+		return nil
+	}
+	features := Features{Epoch: c.image.offset + 1, Levels: levels}
+	c.image.features = features
+	c.change().NewFeatures = &features
+	c.commit()
+	return nil
+}
+
+func (c *Controller) checkFeature(u FeatureUpdate) error {
+	fail := func(format string, args ...any) error {
+		const prefix = "The update failed for all features since the following feature had an error: "
+		return refuse(kafka.ErrInvalidUpdateVersion, prefix+format, args...)
+	}
+	invalid := func(why string) error {
+		return fail("Invalid update version %d for feature %s. %s", u.Level, u.Name, why)
+	}
+	supported, known := SupportedFeatures()[u.Name]
+	now := c.image.features.Levels[u.Name]
+	switch {
+	case u.Type < Upgrade || u.Type > UnsafeDowngrade:
+		return invalid("The controller does not support the given upgrade type.")
+	case u.Level < 0:
+		return invalid("A feature version cannot be less than 0.")
+	case !known:
+		return invalid("Local controller 0 does not support this feature.")
+	case u.Level < supported.Min || u.Level > supported.Max:
+		return fail("Invalid update version %d for feature %s. Local controller 0 only supports versions %d-%d", u.Level, u.Name, supported.Min, supported.Max)
+	case u.Level >= now:
+		return nil
+	case u.Type == Upgrade:
+		return invalid("Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade.")
+	case u.Name == metadataVersion && u.Type == UnsafeDowngrade:
+		return fail("Unsupported metadata.version downgrade from %d to %d. Unsafe metadata downgrade is not supported in this version.", now, u.Level)
+	case u.Name == metadataVersion:
+		return fail("Unsupported metadata.version downgrade from %d to %d. Refusing to perform the requested downgrade because it might delete metadata information.", now, u.Level)
+	}
+	return nil
+}
