@@ -37,13 +37,6 @@ func missOfError(err error) lag.MissKind {
 	}
 }
 
-// refused says whether a broker was there, and the connection could not be
-// secured.
-func refused(err error) bool {
-	var secured *security.Error
-	return errors.As(err, &secured)
-}
-
 // missOfSecurity returns the kind of miss that a connection is which could not be
 // secured.
 func missOfSecurity(kind security.Kind) lag.MissKind {

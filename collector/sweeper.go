@@ -222,12 +222,7 @@ func (w *sweep) failed(err error) lag.Sample {
 }
 
 // readMetadata asks one broker after the other for Metadata until one answers.
-<<<<<<< ours
 // It returns why if none does.
-=======
-// It returns the last error if none does, or that of one that has refused the
-// exporter, which says more.
->>>>>>> theirs
 func (w *sweep) readMetadata(ctx context.Context) error {
 	begun := w.options.Now()
 	resp, err := w.askMetadata(ctx, w.metadataOrder())
@@ -307,13 +302,7 @@ func (w *sweep) askMetadata(ctx context.Context, order []int32) (*kmsg.MetadataR
 		if ctx.Err() != nil {
 			return nil, append(failed, fmt.Errorf("%w before a broker had answered", errOver))
 		}
-<<<<<<< ours
 		failed = append(failed, l.err)
-=======
-		if !refused(err) {
-			err = l.err
-		}
->>>>>>> theirs
 		w.markDown(l)
 	}
 	if len(failed) == 0 {
