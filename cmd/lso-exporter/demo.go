@@ -66,6 +66,7 @@ func (f *demoFlags) config() (config.Config, error) {
 		"LSO_EXPORTER_WEB_LISTEN_ADDRESS=" + demoAddress,
 		"LSO_EXPORTER_GROUPS_STILL_AFTER=15s", // the storyline is a quick one
 		"LSO_EXPORTER_TRANSACTIONS_LOOK_UP_AFTER=5s",
+		"LSO_EXPORTER_COLLECTORS_TXNLOG=true",
 	}})
 	if err != nil {
 		return config.Config{}, err

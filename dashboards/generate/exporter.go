@@ -8,7 +8,7 @@ import (
 // exporterRow shows how the exporters themselves fare.
 func exporterRow() row {
 	sum := func(by, name string) string { return "sum by (" + by + ") (" + rate(of(name)) + ")" }
-	return row{"Exporters", []cog.Builder[dashboard.Panel]{
+	return row{title: "Exporters", panels: []cog.Builder[dashboard.Panel]{
 		figure("Exporters", "runbooks/exporter-down.md",
 			"Exporters that Prometheus scrapes.",
 			4, unitExact, steps(bad, from(1, good)), "count("+of("lso_exporter_last_sweep_success")+")"),

@@ -33,12 +33,13 @@ const docs = "https://github.com/lso-exporter/lso-exporter/blob/main/docs/"
 // A row is a title with panels under it.
 type row struct {
 	title  string
+	closed bool // until somebody opens it
 	panels []cog.Builder[dashboard.Panel]
 }
 
 // rows are all rows, from top to bottom.
 func rows() []row {
-	return []row{heldRow(), partitionRow(), groupRow(), shareRow(), transactionRow(), exporterRow()}
+	return []row{heldRow(), partitionRow(), groupRow(), shareRow(), transactionRow(), logRow(), exporterRow()}
 }
 
 // board is the classic form of a dashboard. Grafana imports and provisions the
@@ -71,10 +72,20 @@ func Dashboard() (board, error) {
 	id := uint32(0)
 	for _, r := range rows() {
 		id++
-		b.WithRow(dashboard.NewRowBuilder(r.title).Id(id))
+		heading := dashboard.NewRowBuilder(r.title).Id(id).Collapsed(r.closed)
+		if !r.closed {
+			b.WithRow(heading)
+		}
 		for _, p := range r.panels {
 			id++
-			b.WithPanel(numbered{p, id})
+			if r.closed {
+				heading.WithPanel(numbered{p, id})
+			} else {
+				b.WithPanel(numbered{p, id})
+			}
+		}
+		if r.closed {
+			b.WithRow(heading)
 		}
 	}
 	d, err := b.Build()

@@ -58,6 +58,10 @@ func panels(t *testing.T) []*dashboard.Panel {
 	for _, p := range d.Panels {
 		if p.Panel != nil {
 			all = append(all, p.Panel)
+			continue
+		}
+		for i := range p.RowPanel.Panels {
+			all = append(all, &p.RowPanel.Panels[i])
 		}
 	}
 	if len(all) < 25 {
@@ -99,6 +103,7 @@ func TestQueriesAreOfTheCatalogue(t *testing.T) {
 		"verdict": textsOf(lag.Verdicts()),
 		"state":   textsOf(lag.GroupStates()),
 		"kind":    {string(lag.MissUnauthorized)},
+		"result":  {"committed"},
 	}
 	for _, q := range queries(t) {
 		has := map[string]bool{"cluster": true, "instance": true, "le": true}

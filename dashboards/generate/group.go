@@ -18,7 +18,7 @@ func groupRow() row {
 	commits := func(name string) string {
 		return number(most(byGroupPartition, of(name)), of("kafka_group_info"))
 	}
-	return row{"Consumer groups", []cog.Builder[dashboard.Panel]{
+	return row{title: "Consumer groups", panels: []cog.Builder[dashboard.Panel]{
 		columns("Groups: state and both lags", "measurements.md",
 			"A row for each group and topic. LSO lag: readable under read_committed and unread, the consumer's own part. HWM lag: up to the high watermark, what other tools call lag. Times: how long the next unread record has been there. Empty: not known, or nothing is readable.",
 			fullWidth, 10, "HWM lag", []column{

@@ -32,7 +32,7 @@ var stuckStates = []lag.GroupState{lag.StateStopped, lag.StateLost, lag.StateAhe
 func heldRow() row {
 	held := fmt.Sprintf("(%s >= %v or %s and on (%s) %s)", most(byPartition, of(stalled)), heldAfter, most(byPartition, of(stalled)), byPartition, of(info))
 	endless := fmt.Sprintf("verdict=~%q", string(lag.Hanging)+"|"+string(lag.Ownerless))
-	return row{"What is held back, and by whom", []cog.Builder[dashboard.Panel]{
+	return row{title: "What is held back, and by whom", panels: []cog.Builder[dashboard.Panel]{
 		figure("Partitions held back", "runbooks/lso-stalled.md",
 			fmt.Sprintf("Partitions whose last stable offset has stood still below the high watermark for %v s or longer, or that a transaction was found to hold: read_committed consumers read nothing that lies behind it.", heldAfter),
 			4, unitExact, steps(good, from(1, worrying)), number(held, of(stalled))),

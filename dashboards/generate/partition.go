@@ -32,7 +32,7 @@ func partitionRow() row {
 	offsets.OverrideByRegexp("/^log start /", []dashboard.DynamicConfigValue{
 		{Id: "custom.hideFrom", Value: map[string]bool{"viz": true, "legend": false, "tooltip": true}},
 	})
-	return row{"A partition over time", []cog.Builder[dashboard.Panel]{
+	return row{title: "A partition over time", panels: []cog.Builder[dashboard.Panel]{
 		offsets,
 		stacked(coloured(graph("Parts of the lag on it", "measurements.md",
 			"What lies between the log end and the slowest of the groups that are picked, by whose part it is. Consumer: readable and unread. Isolation: held by transactions. Replication: not on all in-sync replicas yet. Consumer and isolation together are what kafka-consumer-groups.sh calls lag."+which,

@@ -17,7 +17,7 @@ var transactionColours = map[string]string{
 // shareRow shows for how much of the time transactions held something back.
 func shareRow() row {
 	description := "Share of time with the last stable offset below the high watermark. Grows on healthy topics whose transactions overlap, too: a figure for capacity and tuning (how long transactions are, how often they are committed), and none for alerts."
-	return row{"Share of time below", []cog.Builder[dashboard.Panel]{
+	return row{title: "Share of time below", panels: []cog.Builder[dashboard.Panel]{
 		graph("Share of time with LSO below HWM", "measurements.md",
 			description+" The ten partitions with the greatest share at the end of the time shown.",
 			halfWidth, unitShare,
@@ -40,7 +40,7 @@ func transactionRow() row {
 	age := most(byPartition, of("kafka_partition_blocking_transaction_age_seconds"))
 	ids := most("cluster, state, application", of("kafka_transactional_ids"))
 	longest := "max(" + of("kafka_transactions_max_completing_seconds") + ") or 0 * count(" + of("kafka_transactional_ids") + ")"
-	return row{"Transactions", []cog.Builder[dashboard.Panel]{
+	return row{title: "Transactions", panels: []cog.Builder[dashboard.Panel]{
 		stacked(coloured(counts("Transactional ids by state", "measurements.md",
 			"Transactional ids that coordinators know, by the state that they are in: counted once a minute, so that short transactions show by chance. Absent while a coordinator does not tell all.",
 			over("sum by (state) ("+ids+")", "{{state}}")), exactly(transactionColours))),
