@@ -136,6 +136,49 @@ func TestValuesAndSchema(t *testing.T) {
 	}
 }
 
+// The exporter knows every key and value of the examples' configurations, and finds
+// them to agree. That the charts render them so is seen by test/chart.
+func TestConfigurationsOfExamples(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(helm, "examples", "values-*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, file := range append(files, filepath.Join(helm, "examples/consumer/values.yaml")) {
+		var values struct {
+			Config    yaml.Node
+			Instances map[string]struct{ Config yaml.Node }
+			Sidecar   struct{ Config yaml.Node } `yaml:"lso-exporter-sidecar"`
+		}
+		if err := yaml.Unmarshal(read(t, file), &values); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		configurations := []yaml.Node{values.Config, values.Sidecar.Config}
+		for _, instance := range values.Instances {
+			configurations = append(configurations, instance.Config)
+		}
+		for _, c := range configurations {
+			if c.IsZero() {
+				continue
+			}
+			text, err := yaml.Marshal(&c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own := filepath.Join(t.TempDir(), "lso-exporter.yml")
+			if err := os.WriteFile(own, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			loaded, err := config.Load(config.Sources{File: own})
+			if err == nil {
+				_, err = loaded.ValidatedOffline()
+			}
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+}
+
 // What both charts define means the same in both.
 func TestDefinitionsAgree(t *testing.T) {
 	definitions := make([]struct{ Definitions map[string]any }, len(charts))
