@@ -117,7 +117,8 @@ func open(path string, schema any) (paths []string) {
 	return paths
 }
 
-// values.yaml names every value that the schema knows, and no other.
+// values.yaml names every value that the schema knows, and no other; the chart's page
+// says what each makes.
 func TestValuesAndSchema(t *testing.T) {
 	for _, chart := range charts {
 		var values map[string]any
@@ -132,6 +133,12 @@ func TestValuesAndSchema(t *testing.T) {
 		shown, known := slices.Sorted(maps.Keys(values)), slices.Sorted(maps.Keys(schema.Properties))
 		if !slices.Equal(shown, known) {
 			t.Errorf("%s: values.yaml has\n%v\nthe schema\n%v", chart, shown, known)
+		}
+		page := string(read(t, filepath.Join(helm, chart, "README.md")))
+		for _, value := range known {
+			if !strings.Contains(page, "`"+value+"`") && !strings.Contains(page, "`"+value+".") {
+				t.Errorf("%s: README.md does not tell of %s", chart, value)
+			}
 		}
 	}
 }
