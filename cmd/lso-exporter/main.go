@@ -72,7 +72,7 @@ func (p *program) run(arguments []string) (status int) {
 	app.Version(versionText(buildOf()))
 	app.UsageWriter(p.stdout)
 	app.ErrorWriter(p.stderr)
-	app.UsageTemplate(kingpin.CompactUsageTemplate)
+	app.UsageTemplate(kingpin.DefaultUsageTemplate)
 	// Help and version end the process by themselves; here, they end run.
 	type exit int
 	app.Terminate(func(status int) { panic(exit(status)) })
