@@ -71,14 +71,24 @@ func TestWatchKnowsWhatWasRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var w Watch
-	if w.Know(loaded); w.Changed(loaded.Files()) || w.Changed(loaded.Files()) {
-		t.Error("what was read counts as changed")
+	w.Know(loaded)
+	for range 3 {
+		if w.Changed(loaded.Files()) {
+			t.Error("what was read counts as changed")
+		}
 	}
 	if err := os.WriteFile(file, []byte(brokers+"cluster: blue\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if w.Know(loaded); w.Changed(loaded.Files()) || !w.Changed(loaded.Files()) {
-		t.Error("what was written since does not count as changed")
+	w.Know(loaded)
+	changed := 0
+	for range 3 {
+		if w.Changed(loaded.Files()) {
+			changed++
+		}
+	}
+	if changed != 1 {
+		t.Errorf("what was written since counts as %d changes", changed)
 	}
 }
 
