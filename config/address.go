@@ -36,6 +36,9 @@ func CheckListenAddress(address string) error {
 // hostName matches the names that a resolver knows.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?$`)
 
+// numbers matches what can only be meant for an IPv4 address.
+var numbers = regexp.MustCompile(`^[0-9.]+$`)
+
 func splitAddress(address, example string) (host string, port uint16, err error) {
 	if scheme, _, ok := strings.Cut(address, "://"); ok {
 		return "", 0, fmt.Errorf("begins with %s://; write host:port alone, such as %s", cut(scheme), example)
@@ -48,7 +51,7 @@ func splitAddress(address, example string) (host string, port uint16, err error)
 	if err != nil || strconv.FormatUint(n, 10) != digits {
 		return "", 0, fmt.Errorf("has the port %s; write a number from 0 to 65535", quote(digits))
 	}
-	if _, err := netip.ParseAddr(host); host != "" && err != nil && (!hostName.MatchString(host) || len(host) > 253) {
+	if _, err := netip.ParseAddr(host); host != "" && err != nil && (!hostName.MatchString(host) || numbers.MatchString(host) || len(host) > 253) {
 		return "", 0, fmt.Errorf("has the host %s; write a name or an IP address", quote(host))
 	}
 	return host, uint16(n), nil

@@ -35,7 +35,7 @@ func readFile(ctx context.Context, name string, environment map[string]string) (
 	f := &file{name: name, environment: environment}
 	content, err := readWithin(ctx, name, maxFileSize)
 	if err != nil {
-		f.complain(0, "", "", unreadable(err))
+		f.complain(0, "", "", Unreadable(err))
 		return nil, nil, f.problems
 	}
 	read := content
@@ -120,8 +120,8 @@ func readWithin(ctx context.Context, name string, limit int64) ([]byte, error) {
 	}
 }
 
-// unreadable words why a file could not be read, and what to do.
-func unreadable(err error) string {
+// Unreadable words why a file could not be read, and what to do.
+func Unreadable(err error) string {
 	// The path is in the problem already.
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {

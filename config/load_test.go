@@ -747,6 +747,11 @@ func TestProblems(t *testing.T) {
 			want: []string{`exporter.yml:1: kafka.brokers = "[kafka 1:9092]" has the entry "kafka 1:9092", which has the host "kafka 1"; write a name or an IP address`},
 		},
 		{
+			name: "broker with an address that there is not",
+			file: "kafka: {brokers: [\"256.1.1.1:9092\"]}\n",
+			want: []string{`exporter.yml:1: kafka.brokers = "[256.1.1.1:9092]" has the entry "256.1.1.1:9092", which has the host "256.1.1.1"; write a name or an IP address`},
+		},
+		{
 			name: "IPv6 without brackets",
 			file: "kafka: {brokers: [\"::1:9092\"]}\n",
 			want: []string{`exporter.yml:1: kafka.brokers = "[::1:9092]" has the entry "::1:9092", which is not host:port; write such as kafka-1:9092 or [::1]:9092`},

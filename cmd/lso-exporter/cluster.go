@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -59,7 +61,7 @@ func (f *clusterFlags) settings(defaults map[string]string) (clusterSettings, er
 	if f.scenario != "" {
 		text, err := os.ReadFile(f.scenario)
 		if err != nil {
-			return s, &mistake{fmt.Errorf("--scenario: %w", err)}
+			return s, &mistake{config.OnCommandLine("--scenario", f.scenario, config.Unreadable(err))}
 		}
 		name := strings.TrimSuffix(filepath.Base(f.scenario), filepath.Ext(f.scenario))
 		if s.scenario, err = scenario.Parse(name, string(text)); err != nil {
@@ -90,14 +92,19 @@ func (f *clusterFlags) ownProperties() (property.Values, error) {
 	var settings []property.Setting
 	if f.file != "" {
 		var err error
-		if settings, err = property.ReadFile(f.file); err != nil {
+		var missing *fs.PathError
+		settings, err = property.ReadFile(f.file)
+		switch {
+		case errors.As(err, &missing):
+			return nil, config.OnCommandLine("--server.properties", f.file, config.Unreadable(err))
+		case err != nil:
 			return nil, err
 		}
 	}
 	for _, text := range f.properties {
 		setting, err := property.ParseAssignment(text)
 		if err != nil {
-			return nil, fmt.Errorf("--property: %w", err)
+			return nil, config.OnCommandLine("--property", text, "is no property ("+err.Error()+"); write NAME=VALUE")
 		}
 		settings = append(settings, setting)
 	}

@@ -88,6 +88,7 @@ bad.yml:4: log.level = "loud" is not one of trace, debug, info, warn, error; cho
 func TestCommandLineMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for arguments, want := range map[string]string{
+		"":                                  `" " is an empty word; remove it, or give a variable in it a value; see lso-exporter serve --help`,
 		"servee":                            `"servee" is no command; did you mean serve?`,
 		"help me":                           `"me" is no command; write one of serve, diagnose, demo, sim, `,
 		"frobnicate":                        `"frobnicate" is no command; write one of serve, diagnose, demo, sim, `,
@@ -114,10 +115,18 @@ func TestCommandLineMistakes(t *testing.T) {
 		"demo --for=-1s":                    `--for = "-1s" is too short; write at least 0s`,
 		"demo --sweep.interval=1ms":         `--sweep.interval = "1ms" is too short; write at least 100ms`,
 		"demo --web.listen-address=10308":   `--web.listen-address = "10308" has the entry "10308", which is not host:port; write such as :10308 or 127.0.0.1:10308`,
+		"@missing":                          `"@missing" names a file of arguments that cannot be read (open missing: no such file or directory); name one that can, or leave out the @`,
+		"sim --scenario=missing":            `--scenario = "missing" cannot be read (no such file or directory); create it, or name one that is there`,
+		"sim --server.properties=missing":   `--server.properties = "missing" cannot be read (no such file or directory); create it, or name one that is there`,
+		"sim --property=x":                  `--property = "x" is no property (`,
 		"diagnose --output=xml":             `--output = "xml" is not one of text, json; choose one of them`,
 		"diagnose --wait=soon":              `--wait = "soon" is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s`,
 	} {
-		status, stdout, stderr := execute(t, strings.Fields(arguments)...)
+		words := strings.Fields(arguments)
+		if arguments == "" {
+			words = []string{""}
+		}
+		status, stdout, stderr := execute(t, words...)
 		if status != exitUsage || stdout != "" || !strings.HasPrefix(stderr, "command line: "+want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: status %d, %q, %q; want command line: %s", arguments, status, stdout, stderr, want)
 		}

@@ -31,7 +31,7 @@ func simCommand(app *kingpin.Application, p *program) {
 		for _, text := range *users {
 			user, err := sasl.ParseNewUser(text)
 			if err != nil {
-				return &mistake{fmt.Errorf("--add-scram: %w", err)}
+				return &mistake{fmt.Errorf("command line: --add-scram: %w", err)}
 			}
 			s.cluster.Users = append(s.cluster.Users, user)
 		}

@@ -77,6 +77,7 @@ var (
 	flagAlone     = regexp.MustCompile(`^expected argument for flag '(--.*)'$`)
 	flagTwice     = regexp.MustCompile(`^flag '(.*)' cannot be repeated$`)
 	unknownWord   = regexp.MustCompile(`^(?:expected command but got "(.*)"|unexpected (?:argument )?'?(.*?)'?)$`)
+	argumentsFile = regexp.MustCompile(`^failed to (?:open arguments file|read arguments from) "(.*?)": (.*)$`)
 	commandNeeded = regexp.MustCompile(`^must select a subcommand of '(.*)'$`)
 )
 
@@ -108,6 +109,9 @@ func commandLineProblem(app *kingpin.ApplicationModel, command *kingpin.CmdModel
 	if m := flagTwice.FindStringSubmatch(text); m != nil {
 		return config.OnCommandLine("--"+m[1], "", "stands there twice; remove one of the two")
 	}
+	if m := argumentsFile.FindStringSubmatch(text); m != nil {
+		return config.OnCommandLine("", "@"+m[1], fmt.Sprintf("names a file of arguments that cannot be read (%s); name one that can, or leave out the @", m[2]))
+	}
 	if m := commandNeeded.FindStringSubmatch(text); m != nil {
 		return config.OnCommandLine("", m[1], "needs a command after it; write one of "+strings.Join(names(command.CmdGroupModel), ", "))
 	}
@@ -123,6 +127,9 @@ func wordProblem(app *kingpin.ApplicationModel, command *kingpin.CmdModel, argum
 		if _, value := written(arguments, "--"+f.Name); f.IsBoolFlag() && value == word && value != "" {
 			return config.OnCommandLine("--"+f.Name, value, fmt.Sprintf("is a switch without a value; write --%s or --no-%s", f.Name, f.Name))
 		}
+	}
+	if word == "" {
+		return config.OnCommandLine("", " ", "is an empty word; remove it, or give a variable in it a value"+see)
 	}
 	commands, at := names(command.CmdGroupModel), 1
 	if len(commands) == 0 || arguments[0] == word {
