@@ -46,7 +46,7 @@ type broker struct {
 
 func newBroker(c *Cluster, id kafka.BrokerID, static property.Values, listeners []listenerSetting) *broker {
 	b := &broker{port: newPort(c.loop), cluster: c, id: id, static: static, cleanEpoch: -1}
-	b.served = &wire.Broker{ID: id, Loop: c.loop, Host: b.host, Intercept: b.intercept}
+	b.served = &wire.Broker{ID: id, Loop: c.loop, Host: b.host, Intercept: b.intercept, Shape: b.shape}
 	b.secure(listeners)
 	b.server = wire.NewServer(b.served)
 	return b

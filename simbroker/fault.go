@@ -62,6 +62,38 @@ type FailRequests struct {
 	Times  int // how many are failed; 0 means all
 }
 
+// LoseRequests loses clients' requests: there is no answer, and the connection
+// stays open and silent, also when the fault is removed, as one of which the other
+// end is gone without a word (a half-open connection).
+type LoseRequests struct {
+	Broker kafka.BrokerID // 0 matches every broker
+	APIs   []kmsg.Key     // empty matches every API
+}
+
+// TrickleAnswers sends answers to clients a few bytes at a time.
+type TrickleAnswers struct {
+	Broker kafka.BrokerID
+	APIs   []kmsg.Key
+	Bytes  int           // at a time
+	Every  time.Duration // between two times
+}
+
+// CutAnswers closes a client's connection amid an answer, of which Bytes have been
+// sent.
+type CutAnswers struct {
+	Broker kafka.BrokerID
+	APIs   []kmsg.Key
+	Bytes  int
+	Times  int // how many are cut; 0 means all
+}
+
+// SkewClock sets a broker's clock ahead, or back if By is negative: timestamps that
+// it gives, and deadlines that it compares with those of others.
+type SkewClock struct {
+	Broker kafka.BrokerID // 0 matches every broker
+	By     time.Duration
+}
+
 // DelayLoading makes coordinators take their time after an election: a broker
 // that has come to lead a partition of __transaction_state or
 // __consumer_offsets answers NOT_COORDINATOR for as long as it is Unaware, and
@@ -86,6 +118,10 @@ func (DelayLoading) fault()          {}
 func (DelayRequests) fault()         {}
 func (FailRequests) fault()          {}
 func (ForgetTransactionalID) fault() {}
+func (LoseRequests) fault()          {}
+func (TrickleAnswers) fault()        {}
+func (CutAnswers) fault()            {}
+func (SkewClock) fault()             {}
 
 // String implements fmt.Stringer.
 func (f HoldMarkers) String() string { return "hold markers" + ofPartitions(f.Topic, f.Partitions) }
@@ -128,6 +164,32 @@ func (f DelayLoading) String() string {
 // String implements fmt.Stringer.
 func (f ForgetTransactionalID) String() string { return "forget transactional id " + f.ID }
 
+// String implements fmt.Stringer.
+func (f LoseRequests) String() string { return "lose " + requestsOf(f.Broker, f.APIs) }
+
+// String implements fmt.Stringer.
+func (f TrickleAnswers) String() string {
+	return fmt.Sprintf("trickle answers to %s, %d bytes every %v", requestsOf(f.Broker, f.APIs), f.Bytes, f.Every)
+}
+
+// String implements fmt.Stringer.
+func (f CutAnswers) String() string {
+	s := fmt.Sprintf("cut answers to %s after %d bytes", requestsOf(f.Broker, f.APIs), f.Bytes)
+	if f.Times > 0 {
+		s += fmt.Sprintf(", %d times", f.Times)
+	}
+	return s
+}
+
+// String implements fmt.Stringer.
+func (f SkewClock) String() string {
+	s := "skew the clock"
+	if f.Broker != 0 {
+		s += fmt.Sprintf(" of broker %d", f.Broker)
+	}
+	return s + fmt.Sprintf(" by %v", f.By)
+}
+
 func ofPartitions(topic string, partitions []int32) string {
 	switch {
 	case topic == "" && len(partitions) == 0:
@@ -159,10 +221,11 @@ type faults struct {
 }
 
 type installation struct {
-	id    int
-	fault Fault
-	times int      // how often it has struck
-	held  []func() // markers on their way
+	id      int
+	cluster *Cluster
+	fault   Fault
+	times   int      // how often it has struck
+	held    []func() // markers on their way
 }
 
 // Install puts a fault in place until remove is called. Those that were
@@ -178,12 +241,15 @@ func (c *Cluster) Inject(f Fault) (id int) {
 	c.loop.Do(func() {
 		c.faults.last++
 		id = c.faults.last
-		c.faults.installed = append(c.faults.installed, &installation{id: id, fault: f})
+		c.faults.installed = append(c.faults.installed, &installation{id: id, cluster: c, fault: f})
 		if forget, ok := f.(ForgetTransactionalID); ok {
 			c.forget(forget.ID)
 		}
-		if _, ok := f.(HoldFetches); ok {
+		switch f.(type) {
+		case HoldFetches:
 			c.fetchAnew()
+		case SkewClock:
+			c.setClocks()
 		}
 		c.logf("fault %d: %s", id, f)
 	})
@@ -241,6 +307,9 @@ func (f *faults) remove(i *installation) {
 		return
 	}
 	f.installed = slices.Delete(f.installed, at, at+1)
+	if _, ok := i.fault.(SkewClock); ok {
+		i.cluster.setClocks()
+	}
 	for _, release := range i.held {
 		release()
 	}
@@ -253,6 +322,19 @@ func (c *Cluster) fetchAnew() {
 		if b.alive {
 			b.replicas.FetchAnew()
 		}
+	}
+}
+
+// setClocks sets each broker's clock by what is installed.
+func (c *Cluster) setClocks() {
+	for _, b := range c.brokers {
+		var skew time.Duration
+		for _, i := range c.faults.installed {
+			if f, ok := i.fault.(SkewClock); ok && (f.Broker == 0 || f.Broker == b.id) {
+				skew += f.By
+			}
+		}
+		b.host.Skew(skew)
 	}
 }
 
@@ -378,6 +460,10 @@ func (b *broker) intercept(_ wire.ConnInfo, req kmsg.Request, handle func(), ref
 			if b.isMet(f.Broker, f.APIs, req) {
 				delay += f.Delay
 			}
+		case LoseRequests:
+			if b.isMet(f.Broker, f.APIs, req) {
+				return
+			}
 		case FailRequests:
 			if !failed && b.isMet(f.Broker, f.APIs, req) && (f.Times == 0 || i.times < f.Times) {
 				failed = true
@@ -391,6 +477,24 @@ func (b *broker) intercept(_ wire.ConnInfo, req kmsg.Request, handle func(), ref
 		return
 	}
 	handle()
+}
+
+// shape says how an answer is to be written, by the first fault that meets it.
+func (b *broker) shape(req kmsg.Request) wire.Shape {
+	for _, i := range b.cluster.faults.installed {
+		switch f := i.fault.(type) {
+		case TrickleAnswers:
+			if b.isMet(f.Broker, f.APIs, req) {
+				return wire.Shape{Bytes: f.Bytes, Every: f.Every}
+			}
+		case CutAnswers:
+			if b.isMet(f.Broker, f.APIs, req) && (f.Times == 0 || i.times < f.Times) {
+				i.times++
+				return wire.Shape{Bytes: f.Bytes, Cut: true}
+			}
+		}
+	}
+	return wire.Shape{}
 }
 
 func (b *broker) isMet(broker kafka.BrokerID, apis []kmsg.Key, req kmsg.Request) bool {

@@ -33,7 +33,23 @@ type faultDocument struct {
 	Unaware         duration       `json:"unaware,omitempty"`
 	Loading         duration       `json:"loading,omitempty"`
 	TransactionalID string         `json:"transactional_id,omitempty"`
+	Bytes           int            `json:"bytes,omitempty"`
+	Every           duration       `json:"every,omitempty"`
+	By              skew           `json:"by,omitempty"`
 }
+
+// skew is a duration that may be negative.
+type skew time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *skew) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	*s = skew(parsed)
+	return err
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s skew) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
 
 // duration is one in Go's notation, 1m30s.
 type duration time.Duration
@@ -84,6 +100,30 @@ var faultKinds = map[string]faultKind{
 	}},
 	"delay_loading": {[]string{"broker", "topic", "partitions", "unaware", "loading"}, func(d faultDocument) (Fault, error) {
 		return DelayLoading{d.Broker, d.Topic, d.Partitions, time.Duration(d.Unaware), time.Duration(d.Loading)}, nil
+	}},
+	"lose_requests": {[]string{"broker", "apis"}, func(d faultDocument) (Fault, error) {
+		apis, err := parseAPIs(d.APIs)
+		return LoseRequests{d.Broker, apis}, err
+	}},
+	"trickle_answers": {[]string{"broker", "apis", "bytes", "every"}, func(d faultDocument) (Fault, error) {
+		apis, err := parseAPIs(d.APIs)
+		if err == nil && (d.Bytes <= 0 || d.Every <= 0) {
+			err = errors.New("bytes and every say how much comes how often; expected such as 100 and 200ms")
+		}
+		return TrickleAnswers{d.Broker, apis, d.Bytes, time.Duration(d.Every)}, err
+	}},
+	"cut_answers": {[]string{"broker", "apis", "bytes", "times"}, func(d faultDocument) (Fault, error) {
+		apis, err := parseAPIs(d.APIs)
+		if err == nil && d.Bytes < 0 {
+			err = errors.New("bytes is negative; expected how many are sent before the connection is closed")
+		}
+		return CutAnswers{d.Broker, apis, d.Bytes, d.Times}, err
+	}},
+	"skew_clock": {[]string{"broker", "by"}, func(d faultDocument) (Fault, error) {
+		if d.By == 0 {
+			return nil, errors.New("by is missing; expected a duration such as 5m or -5m")
+		}
+		return SkewClock{d.Broker, time.Duration(d.By)}, nil
 	}},
 	"forget_transactional_id": {[]string{"transactional_id"}, func(d faultDocument) (Fault, error) {
 		if d.TransactionalID == "" {
@@ -159,6 +199,14 @@ func documentOf(f Fault) faultDocument {
 			Kind: "delay_loading", Broker: f.Broker, Topic: f.Topic, Partitions: f.Partitions,
 			Unaware: duration(f.Unaware), Loading: duration(f.Loading),
 		}
+	case LoseRequests:
+		return faultDocument{Kind: "lose_requests", Broker: f.Broker, APIs: apiNames(f.APIs)}
+	case TrickleAnswers:
+		return faultDocument{Kind: "trickle_answers", Broker: f.Broker, APIs: apiNames(f.APIs), Bytes: f.Bytes, Every: duration(f.Every)}
+	case CutAnswers:
+		return faultDocument{Kind: "cut_answers", Broker: f.Broker, APIs: apiNames(f.APIs), Bytes: f.Bytes, Times: f.Times}
+	case SkewClock:
+		return faultDocument{Kind: "skew_clock", Broker: f.Broker, By: skew(f.By)}
 	case ForgetTransactionalID:
 		return faultDocument{Kind: "forget_transactional_id", TransactionalID: f.ID}
 	}

@@ -24,7 +24,11 @@ func TestFaultDocuments(t *testing.T) {
 		`{"fault":"delay_loading","topic":"__transaction_state","partitions":[3],"unaware":"140ms","loading":"60ms"}`: simbroker.DelayLoading{
 			Topic: "__transaction_state", Partitions: []int32{3}, Unaware: 140 * time.Millisecond, Loading: 60 * time.Millisecond,
 		},
-		`{"fault":"forget_transactional_id","transactional_id":"x"}`: simbroker.ForgetTransactionalID{ID: "x"},
+		`{"fault":"lose_requests","broker":2}`:                                 simbroker.LoseRequests{Broker: 2},
+		`{"fault":"trickle_answers","apis":["Fetch"],"bytes":10,"every":"1s"}`: simbroker.TrickleAnswers{APIs: []kmsg.Key{kmsg.Fetch}, Bytes: 10, Every: time.Second},
+		`{"fault":"cut_answers","times":1,"bytes":7}`:                          simbroker.CutAnswers{Bytes: 7, Times: 1},
+		`{"fault":"skew_clock","broker":3,"by":"-5m0s"}`:                       simbroker.SkewClock{Broker: 3, By: -5 * time.Minute},
+		`{"fault":"forget_transactional_id","transactional_id":"x"}`:           simbroker.ForgetTransactionalID{ID: "x"},
 	} {
 		got, err := simbroker.ParseFault([]byte(document))
 		if err != nil || !reflect.DeepEqual(got, want) {

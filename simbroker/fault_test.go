@@ -28,6 +28,10 @@ func TestFaultsPrintThemselves(t *testing.T) {
 		{simbroker.FailRequests{APIs: []kmsg.Key{kmsg.Produce}, Err: kafka.ErrKafkaStorageError, Times: 3}, "fail requests Produce with KAFKA_STORAGE_ERROR, 3 times"},
 		{simbroker.DelayLoading{}, "delay loading: unaware for 0s, loading for 0s"},
 		{simbroker.DelayLoading{Broker: 2, Topic: "__transaction_state", Partitions: []int32{3}, Unaware: time.Second, Loading: time.Minute}, "delay loading of __transaction_state[3] at broker 2: unaware for 1s, loading for 1m0s"},
+		{simbroker.LoseRequests{Broker: 2}, "lose requests at broker 2"},
+		{simbroker.TrickleAnswers{APIs: []kmsg.Key{kmsg.Fetch}, Bytes: 10, Every: time.Second}, "trickle answers to requests Fetch, 10 bytes every 1s"},
+		{simbroker.CutAnswers{Bytes: 7, Times: 2}, "cut answers to requests after 7 bytes, 2 times"},
+		{simbroker.SkewClock{Broker: 3, By: -time.Minute}, "skew the clock of broker 3 by -1m0s"},
 		{simbroker.ForgetTransactionalID{ID: "x"}, "forget transactional id x"},
 	} {
 		if got := c.fault.String(); got != c.want {

@@ -10,13 +10,18 @@ type Host struct {
 	epoch  uint64 // of life: events of an earlier one never run
 	paused bool
 	held   []func()
+	skew   time.Duration
 }
 
 // NewHost returns a running machine on the loop.
 func NewHost(l *Loop) *Host { return &Host{loop: l} }
 
-// Now implements Clock.
-func (h *Host) Now() time.Time { return h.loop.Now() }
+// Now implements Clock: what the machine's own clock shows.
+func (h *Host) Now() time.Time { return h.loop.Now().Add(h.skew) }
+
+// Skew sets the machine's clock, which is so much ahead of the loop's from then
+// on, or behind it if d is negative. How long things take stays the same.
+func (h *Host) Skew(d time.Duration) { h.skew = d }
 
 // After implements Clock: what falls due while the host is paused runs, in
 // order, when it is resumed.

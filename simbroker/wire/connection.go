@@ -59,6 +59,7 @@ type answer struct {
 	response      kmsg.Response
 	bare          []byte // with its length in front
 	size          int64  // about how many bytes the response takes
+	shape         Shape
 	last          bool
 }
 
@@ -259,6 +260,9 @@ func (c *connection) reply(req request, resp kmsg.Response) {
 	a := answer{correlationID: req.correlationID, response: resp}
 	if resp != nil {
 		a.size = int64(roomFor(resp))
+		if shape := c.server.broker.Shape; shape != nil {
+			a.shape = shape(req.body)
+		}
 		c.unsent.Add(a.size)
 	}
 	c.answers <- a
@@ -289,14 +293,18 @@ func (c *connection) write() {
 	for {
 		select {
 		case a := <-c.answers:
+			if a.shape != (Shape{}) {
+				if !c.sendShaped(a) {
+					return
+				}
+				continue
+			}
 			var last bool
 			var size int64
 			if buffer, size, last = c.collect(buffer[:0], a); !c.send(buffer) || last {
 				return
 			}
-			if left := c.unsent.Add(-size); left < maxUnsent && left+size >= maxUnsent {
-				c.post(c.next)
-			}
+			c.sent(size)
 			if cap(buffer) > keptBuffer {
 				buffer = nil
 			}
@@ -325,9 +333,60 @@ func (c *connection) collect(buffer []byte, a answer) (encoded []byte, size int6
 		}
 		select {
 		case a = <-c.answers:
+			if a.shape != (Shape{}) { // comes by itself
+				if !c.send(buffer) || !c.sendShaped(a) {
+					return nil, size, true
+				}
+				return buffer[:0], size, false
+			}
 		default:
 			return buffer, size, false
 		}
+	}
+}
+
+// sendShaped writes an answer by itself, as its shape says, and reports whether
+// the connection goes on.
+func (c *connection) sendShaped(a answer) bool {
+	rest := appendResponse(nil, a.correlationID, a.response)
+	<-c.slots
+	defer c.sent(a.size)
+	if a.shape.Cut {
+		c.send(rest[:min(a.shape.Bytes, len(rest))])
+		return false
+	}
+	for {
+		n := min(a.shape.Bytes, len(rest))
+		if !c.send(rest[:n]) {
+			return false
+		}
+		if rest = rest[n:]; len(rest) == 0 {
+			return true
+		}
+		if !c.wait(a.shape.Every) {
+			return false
+		}
+	}
+}
+
+// wait holds the writer up for a while on the cluster's clock, and reports whether
+// the connection is still there.
+func (c *connection) wait(d time.Duration) bool {
+	over := make(chan struct{})
+	loop := c.server.broker.Loop
+	loop.Post(func() { loop.After(d, func() { close(over) }) })
+	select {
+	case <-over:
+		return true
+	case <-c.closed:
+		return false
+	}
+}
+
+// sent counts bytes that have left, and goes on with requests that waited for it.
+func (c *connection) sent(size int64) {
+	if left := c.unsent.Add(-size); left < maxUnsent && left+size >= maxUnsent {
+		c.post(c.next)
 	}
 }
 

@@ -18,6 +18,8 @@
 package wire
 
 import (
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
@@ -62,6 +64,16 @@ type Broker struct {
 	// answers with an error wherever the response has room for one. What it does
 	// not want to touch it handles.
 	Intercept func(conn ConnInfo, req kmsg.Request, handle func(), refuse func(error))
+	// Shape, if not nil, says how the answer to a request is to be written.
+	Shape func(req kmsg.Request) Shape
+}
+
+// Shape says how an answer is written to a socket. The zero Shape is as fast as
+// the client reads.
+type Shape struct {
+	Bytes int           // at a time, or before the end
+	Every time.Duration // between two times
+	Cut   bool          // close the connection after Bytes
 }
 
 // ConnInfo says who makes a request.
