@@ -159,7 +159,10 @@ func (a *assignments) list() lag.Optional[[]lag.TopicAssignment] {
 
 // onItsWay stands in place of the owner of a partition that a member is to get
 // and has not got yet.
-const onItsWay = -1
+func onItsWay(member int) int { return ^member }
+
+// toMember returns the member for which onItsWay stands.
+func toMember(owner int) int { return ^owner }
 
 // setMembers takes over who the members are.
 func setMembers[T any](g *lag.Group, members []T, member func(*T) lag.Member) {
@@ -244,7 +247,7 @@ func (r *stepOne) setConsumer(d *kmsg.ConsumerGroupDescribeResponseGroup, l *lay
 			sum.add(t.Topic, t.Partitions, i)
 		}
 		for _, t := range d.Members[i].TargetAssignment.TopicPartitions {
-			sum.add(t.Topic, t.Partitions, onItsWay)
+			sum.add(t.Topic, t.Partitions, onItsWay(i))
 		}
 	}
 	g.Assignment = sum.list()
@@ -294,7 +297,7 @@ func (r *stepOne) setStreams(d *kmsg.StreamsGroupDescribeResponseGroup, l *layou
 	sum := newAssignments(l)
 	for i := range d.Members {
 		sum.addTasks(d.Members[i].Assignment.ActiveTasks, sources, i)
-		sum.addTasks(d.Members[i].TargetAssignment.ActiveTasks, sources, onItsWay)
+		sum.addTasks(d.Members[i].TargetAssignment.ActiveTasks, sources, onItsWay(i))
 	}
 	g.Assignment = sum.list()
 }

@@ -469,6 +469,9 @@ func (f *fake) fetchOffsets(broker int32, r *kmsg.OffsetFetchRequest) kmsg.Respo
 				topic := kmsg.NewOffsetFetchResponseGroupTopic()
 				topic.Topic = name
 				for number, offset := range commits {
+					if asked.Topics != nil && !named(asked.Topics, name, number) {
+						continue
+					}
 					p := kmsg.NewOffsetFetchResponseGroupTopicPartition()
 					p.Partition, p.Offset = number, offset
 					topic.Partitions = append(topic.Partitions, p)

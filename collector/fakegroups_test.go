@@ -219,6 +219,13 @@ func (g *fakeGroup) stable(asked []kmsg.OffsetFetchRequestGroupTopic) []kmsg.Off
 	return topics
 }
 
+// named says whether an OffsetFetch names a partition.
+func named(asked []kmsg.OffsetFetchRequestGroupTopic, topic string, partition int32) bool {
+	return slices.ContainsFunc(asked, func(t kmsg.OffsetFetchRequestGroupTopic) bool {
+		return t.Topic == topic && slices.Contains(t.Partitions, partition)
+	})
+}
+
 // fetch answers with whole batches up to the last stable offset; the log of a
 // partition holds no more.
 func (f *fake) fetch(broker int32, r *kmsg.FetchRequest) kmsg.Response {

@@ -19,6 +19,7 @@ type knownGroup struct {
 	coordinator  int32
 	commits      int
 	members      int
+	own          []lag.TopicPartitions // in a scope; see ownOf
 }
 
 // askGroups asks a broker for the groups it coordinates, their members and
@@ -41,6 +42,9 @@ func (w *sweep) askGroups(ctx context.Context, r *stepOne) {
 
 	for _, d := range descriptions {
 		w.describe(ctx, r, d)
+	}
+	if w.options.Assigned != nil {
+		w.keepAssigned(r)
 	}
 	w.fetchCommits(ctx, r)
 	r.groups = slices.DeleteFunc(r.groups, func(g lag.Group) bool {
@@ -145,7 +149,7 @@ func (w *sweep) fetchCommits(ctx context.Context, r *stepOne) {
 	}
 	parts := split(names, maxPartitionsPerRequest, func(name string) int { return w.known[name].commits })
 	for i, part := range parts {
-		a, miss := r.line.askPart(ctx, i, offsetFetchRequest(part))
+		a, miss := r.line.askPart(ctx, i, offsetFetchRequest(part, r.own))
 		if miss != "" {
 			r.lack(miss, "OffsetFetch")
 			return
@@ -157,17 +161,26 @@ func (w *sweep) fetchCommits(ctx context.Context, r *stepOne) {
 	}
 }
 
-// offsetFetchRequest returns the request for all commits of groups. It does
+// offsetFetchRequest returns the request for all commits of groups, or for those
+// on their own partitions if own is not nil. It does
 // not require stable offsets: with them a pending transactional commit would
 // hide the last one (measurements.md 2).
-func offsetFetchRequest(groups []string) *kmsg.OffsetFetchRequest {
+func offsetFetchRequest(groups []string, own map[string][]lag.TopicPartitions) *kmsg.OffsetFetchRequest {
 	req := kmsg.NewPtrOffsetFetchRequest()
 	req.RequireStable = false
 	req.Groups = make([]kmsg.OffsetFetchRequestGroup, len(groups))
 	for i, name := range groups {
 		g := kmsg.NewOffsetFetchRequestGroup()
-		g.Group = name
-		req.Groups[i] = g // null topics: all
+		g.Group = name // null topics: all
+		if own != nil {
+			g.Topics = make([]kmsg.OffsetFetchRequestGroupTopic, 0, len(own[name]))
+		}
+		for _, t := range own[name] {
+			topic := kmsg.NewOffsetFetchRequestGroupTopic()
+			topic.Topic, topic.Partitions = t.Topic, t.Partitions
+			g.Topics = append(g.Topics, topic)
+		}
+		req.Groups[i] = g
 	}
 	return req
 }

@@ -36,7 +36,7 @@ func (w *sweep) readMovedGroups(ctx context.Context, moved []string, unlisted ma
 		}
 	}
 	for name, k := range w.known {
-		if _, ok := w.findGroup(name); !ok && !unlisted[k.coordinator] && !w.down[k.coordinator] && k.groupType != lag.ShareGroup {
+		if _, ok := w.findGroup(name); !ok && !unlisted[k.coordinator] && !w.down[k.coordinator] && k.groupType != lag.ShareGroup && !w.outside[name] {
 			open[name] = k.group(name)
 		}
 	}
@@ -46,10 +46,17 @@ func (w *sweep) readMovedGroups(ctx context.Context, moved []string, unlisted ma
 	coordinators := w.findCoordinators(ctx, open)
 	// Groups that moved get what the offsets of the brokers that answer leave.
 	ids := slices.Sorted(maps.Keys(coordinators))
-	ids = ids[:min(len(ids), w.budget.beyond(offsetSteps*(len(w.brokers)-len(w.down))))]
+	steps := offsetSteps
+	if w.options.narrow() {
+		steps++ // log starts come later, too
+	}
+	ids = ids[:min(len(ids), w.budget.beyond(steps*(len(w.brokers)-len(w.down))))]
 	fanOut(ctx, w.options.Serial, ids, always, 0,
 		func(id int32) *stepOne {
 			r := &stepOne{line: &line{sweep: w, id: id}, groups: coordinators[id], misses: newMisses()}
+			if w.options.Assigned != nil {
+				w.keepAssigned(r)
+			}
 			w.fetchCommits(ctx, r)
 			return r
 		},
@@ -105,6 +112,7 @@ func (w *sweep) mergeMovedGroups(open map[string]lag.Group, id int32, r *stepOne
 		w.markDown(r.line)
 		w.failBroker(id)
 	}
+	maps.Copy(w.own, r.own)
 	for _, g := range r.groups {
 		i, listed := w.findGroup(g.Name)
 		switch {
@@ -156,6 +164,9 @@ func (w *sweep) rememberGroups() {
 	for _, name := range w.forgotten {
 		delete(next, name)
 	}
+	for name := range w.outside {
+		delete(next, name)
+	}
 	for i := range w.groups {
 		g := &w.groups[i]
 		k := next[g.Name]
@@ -169,6 +180,7 @@ func (w *sweep) rememberGroups() {
 				k.commits += len(t.Partitions)
 			}
 		}
+		k.own = w.own[g.Name]
 		next[g.Name] = k
 	}
 	w.remembered = next

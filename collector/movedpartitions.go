@@ -54,6 +54,9 @@ func (w *sweep) movedPlaces() []int {
 	for place := range w.partitions {
 		p := &w.partitions[place]
 		code, refused := w.errors[place]
+		if !w.needs(place) {
+			continue
+		}
 		if refused && mayHaveMoved(missOfCode(code)) || p.Leader != lag.NoBroker && w.justFailed[int32(p.Leader)] {
 			moved = append(moved, place)
 		}

@@ -233,6 +233,9 @@ func (w *sweep) leaveOut() {
 		topic := &w.layout.topics[i]
 		for place := topic.first; place < topic.end; place++ {
 			p := &w.partitions[place]
+			if !w.needs(place) {
+				continue
+			}
 			if p.Leader == lag.NoBroker {
 				w.misses.add(lag.MissNoLeader, "topic "+topic.name, 1, "", Offsets)
 				continue

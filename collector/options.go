@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/lso-exporter/lso-exporter/lag"
 )
 
 // Options says how a cluster is swept. The zero value of each field stands for
@@ -79,6 +81,12 @@ type Options struct {
 	// accept. Where no topic, or group, is seen, they are asked for, to find out
 	// whether that is for lack of rights. Default: names that nobody uses.
 	SightTopic, SightGroup string
+
+	// Assigned limits what is read to the partitions that members are assigned
+	// for which it says yes, and to their groups: for an exporter beside one
+	// consumer of many. nil means all there is. It is called from several
+	// goroutines.
+	Assigned func(lag.Member) bool
 
 	// Observer is told what the sweeps do; default Unobserved.
 	Observer Observer

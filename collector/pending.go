@@ -104,7 +104,12 @@ func (w *sweep) pendable(g *lag.Group) (topics []kmsg.OffsetFetchRequestGroupTop
 		t := kmsg.NewOffsetFetchRequestGroupTopic()
 		t.Topic = name
 		for place := w.layout.topics[i].first; place < w.layout.topics[i].end; place++ {
-			t.Partitions = append(t.Partitions, w.partitions[place].Number)
+			if n := w.partitions[place].Number; w.options.Assigned == nil || owns(w.own[g.Name], name, n) {
+				t.Partitions = append(t.Partitions, n)
+			}
+		}
+		if len(t.Partitions) == 0 {
+			continue
 		}
 		topics, partitions = append(topics, t), partitions+len(t.Partitions)
 	}

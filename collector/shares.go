@@ -57,6 +57,9 @@ func (w *sweep) setShares(g *lag.Group, d *kmsg.DescribeShareGroupOffsetsRespons
 		}
 		t := lag.TopicShares{Topic: name}
 		for _, p := range d.Topics[i].Partitions {
+			if w.options.Assigned != nil && !owns(w.own[g.Name], name, p.Partition) {
+				continue
+			}
 			if p.ErrorCode != 0 {
 				w.misses.add(missOfCode(p.ErrorCode), "group "+g.Name, 1, askShares+" topic="+name+": "+codeText(p.ErrorCode), Groups)
 				continue

@@ -22,7 +22,7 @@ const describeBit = 1 << 8
 // Where something is seen, more may be hidden. That is no miss: a principal with
 // rights to a part of the cluster is told of that part.
 func (w *sweep) readSight(ctx context.Context) {
-	if w.options.enabled(Groups) && len(w.groups) == 0 && !w.misses.failed[Groups] && !w.layout.describesCluster && w.refusesGroups(ctx) {
+	if w.options.enabled(Groups) && len(w.groups)+len(w.outside) == 0 && !w.misses.failed[Groups] && !w.layout.describesCluster && w.refusesGroups(ctx) {
 		w.misses.add(lag.MissUnauthorized, lag.AllGroups, 1, "this principal lacks the right to describe the groups to watch (Describe on groups, or on the cluster)", Groups)
 	}
 	if len(w.layout.topics) == 0 && w.refusesTopics(ctx) {

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"maps"
 
 	"github.com/lso-exporter/lso-exporter/lag"
 )
@@ -16,9 +17,13 @@ type stepOne struct {
 	// unlisted are the groups that it was asked for by name, as it did not list
 	// its groups.
 	unlisted map[string]bool
-	moved    []string // groups of which it says that it is not the coordinator
-	misses   misses
-	starts   []answered // one for each chunk of the plan; without answer where there was none
+	// own are, in a scope, the partitions of its groups that are shown, and
+	// outside the groups that have none.
+	own     map[string][]lag.TopicPartitions
+	outside []string
+	moved   []string // groups of which it says that it is not the coordinator
+	misses  misses
+	starts  []answered // one for each chunk of the plan; without answer where there was none
 }
 
 // graceShare is the part of Options.BrokerTimeout, one in so many, for which a
@@ -104,7 +109,7 @@ func (w *sweep) askStepOne(ctx context.Context, id int32, suspended bool) *stepO
 	if w.options.enabled(Groups) {
 		w.askGroups(ctx, r)
 	}
-	if w.options.readsOffsets() {
+	if w.options.readsOffsets() && !w.options.narrow() {
 		for i, c := range w.layout.chunks(id) {
 			a, _ := r.line.askPart(ctx, i, c.request(logStart))
 			r.starts = append(r.starts, a)
@@ -119,6 +124,10 @@ func (w *sweep) askStepOne(ctx context.Context, id int32, suspended bool) *stepO
 // mergeStepOne takes over what a broker answered in step 1, whole or not.
 func (w *sweep) mergeStepOne(id int32, r *stepOne) {
 	w.groups = append(w.groups, r.groups...)
+	maps.Copy(w.own, r.own)
+	for _, name := range r.outside {
+		w.outside[name] = true
+	}
 	w.misses.merge(r.misses)
 	for _, a := range r.starts {
 		w.apply(id, logStart, a)

@@ -139,6 +139,13 @@ type sweep struct {
 	errors     map[int]int16 // by place: the first error of a partition
 	groups     []lag.Group
 	forgotten  []string // groups of earlier sweeps that do not exist any more
+
+	// In a scope: which partitions of groups are shown, and which groups are not.
+	own     map[string][]lag.TopicPartitions
+	outside map[string]bool
+	// Where not all offsets are read: the places of those that are shown and of
+	// those that are needed. nil: all.
+	shown, needed map[int]bool
 }
 
 // Sweep reads one sample. It returns when everything is read, or has failed,
@@ -148,7 +155,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	w := &sweep{
 		Sweeper: s, outlive: ctx, started: s.options.Now(), layout: s.last, known: s.remembered,
 		misses: newMisses(), down: make(map[int32]bool), justFailed: make(map[int32]bool), errors: make(map[int]int16),
-		unwilling: make(map[int32]bool),
+		unwilling: make(map[int32]bool), own: make(map[string][]lag.TopicPartitions), outside: make(map[string]bool),
 	}
 	s.count++
 	ctx, cancel := context.WithTimeout(ctx, s.options.Deadline)
@@ -163,7 +170,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	groupsTook := w.elapsed(begun)
 	if s.options.readsOffsets() {
 		begun = s.options.Now()
-		w.readPlans(ctx, w.layout.plans)
+		w.readPlans(ctx, w.plans())
 		w.readMovedPartitions(ctx)
 		w.leaveOut()
 	}
@@ -181,7 +188,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	sample := lag.Sample{
 		Started:      w.started,
 		Cluster:      lag.Known(w.layout.cluster),
-		Topics:       w.layout.topicsOf(w.partitions),
+		Topics:       w.topics(),
 		Groups:       w.groups,
 		Transactions: transactions,
 		Census:       census,
@@ -194,6 +201,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	if s.options.enabled(Groups) {
 		begun = s.options.Now()
 		w.readOptional(ctx, &sample)
+		sample.Topics = w.topics() // with what was looked up
 		s.options.Observer.Collector(Groups, !w.misses.failed[Groups], groupsTook+w.elapsed(begun))
 	}
 	sample.Ended, sample.Missed = s.options.Now(), w.misses.list()

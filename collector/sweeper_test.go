@@ -594,7 +594,8 @@ func TestCollectorsCanBeSwitchedOff(t *testing.T) {
 	} {
 		f := newFake(1)
 		f.topic("orders", 1)
-		f.group("g", 1)
+		f.group("g", 1).commit("orders", 0, 3)
+		f.topic("unread", 1)
 		NewSweeper(f, Options{Serial: true, Disabled: c.off}).Sweep(t.Context())
 		if got := strings.ReplaceAll(names(f.take()), "\n", " "); got != c.want {
 			t.Errorf("without %v: %s, want %s", c.off, got, c.want)

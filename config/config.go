@@ -53,10 +53,34 @@ type Config struct {
 
 	Compatibility Compatibility
 
+	// Scope limits what is read of them to a part of which no other exporter
+	// shows anything.
+	Scope Scope
+
 	Web    Web
 	Reload Reload
 	Log    Log
 }
+
+// Scope is which part of the cluster the exporter shows.
+type Scope struct {
+	Kind ScopeKind
+	// Host and ClientID tell the members that count under ScopeAssigned: by the
+	// address from which they connect, without Kafka's slash, and by client id.
+	// Empty and nil for any; not both.
+	Host     string
+	ClientID *regexp.Regexp
+}
+
+// ScopeKind is how a scope is told.
+type ScopeKind string
+
+const (
+	// ScopeAll is everything that the filters pick.
+	ScopeAll ScopeKind = "all"
+	// ScopeAssigned is the partitions that some members of groups are assigned.
+	ScopeAssigned ScopeKind = "assigned"
+)
 
 // Kafka is how the cluster is reached.
 type Kafka struct {

@@ -250,6 +250,16 @@ func (l *Loaded) validated(reachesCluster bool) (Config, error) {
 		complain("alerts.exporter_stale", fmt.Sprintf("is shorter than three times sweep.interval (%s), and views of that age are served; lengthen it", brief(least)))
 	}
 	c.checkSecurity(complain, reachesCluster)
+	switch told := c.Scope.Host != "" || c.Scope.ClientID != nil; {
+	case c.Scope.Kind == ScopeAll && told:
+		complain("scope.kind", fmt.Sprintf("leaves scope.host and scope.client_id without effect; write %s, or remove them", ScopeAssigned))
+	case c.Scope.Kind == ScopeAssigned && !told:
+		complain("scope.kind", "needs to be told the members; set scope.host, scope.client_id or both")
+	case c.Scope.Kind == ScopeAssigned && c.Granularity != GranularityPartition:
+		complain("granularity", fmt.Sprintf("does not go with scope.kind %s, which shows nothing but partitions; write %s", ScopeAssigned, GranularityPartition))
+	case c.Scope.Kind == ScopeAssigned && !c.Collectors.Groups:
+		complain("collectors.groups", fmt.Sprintf("does not go with scope.kind %s, which groups tell; write true", ScopeAssigned))
+	}
 	for _, s := range settings {
 		if s.verify != nil && reachesCluster {
 			if err := s.verify(&c); err != nil {

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"regexp"
 	"slices"
 	"strconv"
@@ -50,6 +51,7 @@ var sections = slices.Concat([]section{
 	{"topics", "The topics to read. The expressions match whole names and are applied before requests are made."},
 	{"groups", "The groups to read, and what is asked about them. The expressions match whole names; which groups are read is decided before requests are made."},
 	{"compatibility", "Metrics under the names of other exporters."},
+	{"scope", "The part of what the filters pick that this exporter shows, for exporters that share a cluster between them."},
 	{"web", "How the exporter is reached."},
 	{"reload", "The look for changes of the configuration while the exporter runs."},
 	{"log", "What is written to standard error."},
@@ -229,6 +231,13 @@ var settings = slices.Concat([]setting{
 	boolean("compatibility.kafka_exporter", "compatibility.kafka-exporter", "Also serve what kafka_exporter serves, under its names and labels (docs/migrating.md), so that its dashboards and rules go on. Doubles the series of partitions and groups.",
 		func(c *Config) *bool { return &c.Compatibility.KafkaExporter }),
 
+	choice("scope.kind", "scope.kind", "What is shown: everything, or only the partitions that members of consumer groups are assigned which scope.host and scope.client_id tell, for an exporter beside each consumer.",
+		func(c *Config) *string { return (*string)(&c.Scope.Kind) }, string(ScopeAll), string(ScopeAssigned)),
+	text("scope.host", "scope.host", "Address from which the members connect, as Kafka shows it; of a pod, its IP.",
+		func(c *Config) *string { return &c.Scope.Host }, address),
+	expression("scope.client_id", "scope.client-id", "Client ids of the members. With scope.host, both have to match.",
+		func(c *Config) **regexp.Regexp { return &c.Scope.ClientID }, false),
+
 	fixed(addresses("web.listen_address", "web.listen-address", "Addresses to listen on, host:port each; no host means all interfaces.",
 		func(c *Config) *[]string { return &c.Web.ListenAddresses }, CheckListenAddress, sameListener)),
 	fixed(namesFile(text("web.config_file", "web.config.file", "Web configuration file of Prometheus' exporter toolkit, for TLS and basic authentication. Without it, plain HTTP.",
@@ -272,6 +281,7 @@ func defaults() Config {
 		},
 		Topics: Filter{Include: all},
 		Groups: Filter{Include: all},
+		Scope:  Scope{Kind: ScopeAll},
 		Web:    Web{ListenAddresses: []string{":10308"}, TelemetryPath: "/metrics"},
 		Reload: Reload{Interval: 5 * time.Second},
 		Log:    Log{Level: "info", Format: "text"},
@@ -519,6 +529,14 @@ func path(text string) error {
 		return errors.New("is not a plain path; write such as /metrics")
 	case len(text) > longestText:
 		return fmt.Errorf("has more than %d characters; shorten it", longestText)
+	}
+	return nil
+}
+
+// address accepts an IP address, as brokers show where clients connect from.
+func address(text string) error {
+	if text != "" && net.ParseIP(text) == nil {
+		return errors.New("is no IP address; write such as 10.1.2.3")
 	}
 	return nil
 }

@@ -157,8 +157,8 @@ type TopicAssignment struct {
 // AssignedPartition is a partition that a group has assigned.
 type AssignedPartition struct {
 	Partition int32
-	// Member is the owner's place in Group.MemberList; −1 while it is on its
-	// way to its next owner.
+	// Member is the owner's place in Group.MemberList; while it is on its way,
+	// −1 − the place of its next owner.
 	Member int
 }
 

@@ -36,6 +36,9 @@ type Options struct {
 	// Without names the collectors whose metrics are left out. A view may hold
 	// what they would show, as others need it too.
 	Without []string
+	// Scoped leaves out all that is not about one partition: what N exporters
+	// that share a group between them would each show.
+	Scoped bool
 	// KafkaExporter adds metrics with the names and labels of kafka_exporter.
 	KafkaExporter bool
 	// Build and Fingerprint are shown as metrics.
@@ -51,6 +54,8 @@ type Options struct {
 func (o Options) shows(s source) bool {
 	switch {
 	case slices.Contains(o.Without, s.Collector), s.kafkaExporter && !o.KafkaExporter:
+		return false
+	case o.Scoped && !slices.Contains(s.Labels, "partition"):
 		return false
 	case s.level == perTopic:
 		return o.Granularity != PerGroup

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -170,6 +171,7 @@ func expositionOptions(c config.Config) metrics.Options {
 		Fingerprint: c.Fingerprint(),
 		Process:     metrics.Process(),
 
+		Scoped:        c.Scope.Kind == config.ScopeAssigned,
 		KafkaExporter: c.Compatibility.KafkaExporter,
 	}
 }
@@ -231,7 +233,25 @@ func collectorOptions(c config.Config) collector.Options {
 			options.Disabled = append(options.Disabled, each.name)
 		}
 	}
+	if c.Scope.Kind == config.ScopeAssigned {
+		options.Assigned = assigned(c.Scope)
+		// What is said of the whole cluster is for others to say.
+		options.CensusPeriod, options.TransactionLog = 0, false
+		if c.Collectors.Audit {
+			options.Disabled = append(options.Disabled, collector.Audits)
+		}
+	}
 	return options
+}
+
+// assigned says which members a scope tells. Brokers show where a member
+// connects from with a slash before it, and IPv6 addresses in their long form.
+func assigned(s config.Scope) func(lag.Member) bool {
+	host := net.ParseIP(s.Host)
+	return func(m lag.Member) bool {
+		from, _, _ := strings.Cut(m.Host[strings.LastIndexByte(m.Host, '/')+1:], "%")
+		return (host == nil || host.Equal(net.ParseIP(from))) && (s.ClientID == nil || s.ClientID.MatchString(m.ClientID))
+	}
 }
 
 // matcher is a filter as the collector takes it: nil for one that picks all,

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/lso-exporter/lso-exporter/config"
+	"github.com/lso-exporter/lso-exporter/lag"
+)
+
+// Members are told by the address from which brokers see them connect, in
+// whatever form that is written, and by client id.
+func TestAssigned(t *testing.T) {
+	for _, c := range []struct {
+		scope  config.Scope
+		member lag.Member
+		want   bool
+	}{
+		{config.Scope{Host: "10.1.2.3"}, lag.Member{Host: "/10.1.2.3"}, true},
+		{config.Scope{Host: "10.1.2.3"}, lag.Member{Host: "/10.1.2.30"}, false},
+		{config.Scope{Host: "10.1.2.3"}, lag.Member{}, false},
+		{config.Scope{Host: "fd00::1"}, lag.Member{Host: "/fd00:0:0:0:0:0:0:1"}, true},
+		{config.Scope{Host: "fe80::1"}, lag.Member{Host: "/fe80:0:0:0:0:0:0:1%eth0"}, true},
+		{config.Scope{Host: "10.1.2.3"}, lag.Member{Host: "pod-1/10.1.2.3"}, true},
+		{config.Scope{ClientID: regexp.MustCompile("^app-1$")}, lag.Member{ClientID: "app-1", Host: "/10.1.2.9"}, true},
+		{config.Scope{ClientID: regexp.MustCompile("^app-1$")}, lag.Member{ClientID: "app-12"}, false},
+		{config.Scope{Host: "10.1.2.3", ClientID: regexp.MustCompile("^app-1$")}, lag.Member{ClientID: "app-1", Host: "/10.1.2.9"}, false},
+	} {
+		if got := assigned(c.scope)(c.member); got != c.want {
+			t.Errorf("%+v, %+v: %v, want %v", c.scope, c.member, got, c.want)
+		}
+	}
+}
