@@ -8,30 +8,34 @@ import (
 // groupRow shows what groups are doing, and how far behind both ends they are.
 func groupRow() row {
 	const (
-		lsoLag, hwmLag         = "kafka_group_topic_lso_lag", "kafka_group_topic_hwm_lag"
-		lsoSeconds, hwmSeconds = "kafka_group_topic_max_lso_lag_seconds", "kafka_group_topic_max_hwm_lag_seconds"
+		lsoLag, hwmLag         = "_lso_lag", "_hwm_lag"
+		lsoSeconds, hwmSeconds = "_max_lso_lag_seconds", "_max_hwm_lag_seconds"
+		state                  = "kafka_group_topic_state"
 		legend                 = "{{group}} on {{topic}} {{cluster}}"
 	)
-	behind := func(name string) string {
-		return top(graphSeries, byGroupTopic, most(byGroupTopic, of(name)), atTheEnd(name))
+	known := func(lag, at string) string { return finest("kafka_group_topic"+lag, "kafka_group"+lag, at) }
+	behind := func(lag string) string {
+		return top(graphSeries, byGroupTopic, "("+known(lag, "")+")", known(lag, end))
 	}
+	// A row for each group and topic with a state or a lag.
+	rows := most(byGroupTopic+", state", of(state)) + " or (" + known(hwmLag, "") + ") unless on (" + byGroupTopic + ") " + of(state)
 	commits := func(name string) string {
 		return number(most(byGroupPartition, of(name)), of("kafka_group_info"))
 	}
 	return row{title: "Consumer groups", panels: []cog.Builder[dashboard.Panel]{
 		columns("Groups: state and both lags", "measurements.md",
-			"A row for each group and topic. LSO lag: readable under read_committed and unread, the consumer's own part. HWM lag: up to the high watermark, what other tools call lag. Times: how long the next unread record has been there. Empty: not known, or nothing is readable.",
+			"A row for each group and topic, or for each group where exporters tell no more (granularity group). LSO lag: readable under read_committed and unread, the consumer's own part. HWM lag: up to the high watermark, what other tools call lag. Times: how long the next unread record has been there. Empty: not known, or nothing is readable.",
 			fullWidth, 10, "HWM lag", []column{
 				{label: "cluster", title: "cluster", width: 100},
 				{label: "group", title: "group", properties: leadsTo("The group over time", here("var-group=${__data.fields.group:percentencode}"), false)},
 				{label: "topic", title: "topic", properties: leadsTo("The topic", here("var-topic=${__data.fields.topic:percentencode}"), false)},
-				{value: most(byGroupTopic+", state", of("kafka_group_topic_state"))},
+				{value: rows},
 				{label: "state", title: "state", width: 130, properties: inColours(stateColours)},
-				{value: most(byGroupTopic, of(lsoLag)), title: "LSO lag", unit: unitExact, width: 120},
-				{value: most(byGroupTopic, of(hwmLag)), title: "HWM lag", unit: unitExact, width: 120},
-				{value: most(byGroupTopic, of(lsoSeconds)), title: "LSO lag in time", unit: unitSeconds, width: 140},
-				{value: most(byGroupTopic, of(hwmSeconds)), title: "HWM lag in time", unit: unitSeconds, width: 140},
-				{value: most(byGroupTopic, of("kafka_group_topic_state")) + "\n* on (" + byGroup + ") group_left () " + most(byGroup, of("kafka_group_members")),
+				{value: known(lsoLag, ""), title: "LSO lag", unit: unitExact, width: 120},
+				{value: known(hwmLag, ""), title: "HWM lag", unit: unitExact, width: 120},
+				{value: known(lsoSeconds, ""), title: "LSO lag in time", unit: unitSeconds, width: 140},
+				{value: known(hwmSeconds, ""), title: "HWM lag in time", unit: unitSeconds, width: 140},
+				{value: each(most(byGroupTopic, rows)) + "\n* on (" + byGroup + ") group_left () " + most(byGroup, of("kafka_group_members")),
 					title: "members", unit: unitExact, width: 90},
 			}),
 		graph("LSO lag", "runbooks/group-lag.md",
@@ -48,7 +52,7 @@ func groupRow() row {
 			halfWidth, unitSeconds, over(behind(hwmSeconds), legend)),
 		stacked(coloured(counts("What groups are doing", "measurements.md",
 			"Groups by their state, counted once for each topic. Caught up and consuming are well; blocked waits for a transaction; the others want a look.",
-			over(numberBy("state", most(byGroupTopic+", state", of("kafka_group_topic_state"))), "{{state}}")),
+			over(numberBy("state", most(byGroupTopic+", state", of(state))), "{{state}}")),
 			exactly(stateColours))),
 		coloured(counts("Commits that are not where they should be", "runbooks/commits-lost.md",
 			"Partitions of groups with a commit below the log start (records were removed before they were read), above the high watermark (a reset, a mirrored offset, an unclean election), or in a transaction that has not ended (a consumer that starts waits for it; for moments that is normal).",

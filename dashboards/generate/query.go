@@ -108,8 +108,11 @@ func top(n int, by, query, measure string) string {
 	return fmt.Sprintf("%s\nand on (%s) topk(%d, max by (%s) (%s))", query, by, n, by, measure)
 }
 
+// end follows a metric that is taken at the end of the time that is shown.
+const end = " @ end()"
+
 // atTheEnd is the series of a metric at the end of the time that is shown.
-func atTheEnd(name string) string { return of(name) + " @ end()" }
+func atTheEnd(name string) string { return of(name) + end }
 
 // blocker is the transaction that holds a partition, always 1: one series for
 // each partition, with the labels by which info is told apart. One about which
@@ -152,6 +155,14 @@ func quantile(q string, by, name string) string {
 // groupsIn are the groups on topics that are in one of some states.
 func groupsIn(states ...lag.GroupState) string {
 	return most(byGroupTopic, of("kafka_group_topic_state", fmt.Sprintf("state=~%q", strings.Join(textsOf(states), "|"))))
+}
+
+// finest is a metric of groups on topics, and the metric of groups in its place
+// where exporters tell no more (granularity group). at is what follows every
+// metric: empty, or [end].
+func finest(ofTopic, ofGroup, at string) string {
+	return fmt.Sprintf("%s or %s unless on (%s) %s", most(byGroupTopic, of(ofTopic)+at), most(byGroup, of(ofGroup)+at),
+		byGroup, of(ofTopic, without("topic"))+at)
 }
 
 // textsOf are words as texts.

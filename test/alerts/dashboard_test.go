@@ -183,6 +183,14 @@ func (s *site) dashboardHasData(t *testing.T, begun, held time.Time) {
 		}
 	}
 
+	// Exporters of granularity group have no series of topics.
+	for _, title := range []string{"Groups: state and both lags", "LSO lag", "HWM lag", "LSO lag in time", "HWM lag in time"} {
+		expression := picks{"cluster": "demo"}.filled(find(title).Targets[0].Expr)
+		if answer := ask(t, s.crowd, strings.ReplaceAll(expression, "kafka_group_topic_", "absent_"), true, begun, held); len(answer) == 0 {
+			t.Errorf("%s has no data at the granularity group: %s", title, expression)
+		}
+	}
+
 	// Variables offer what there is.
 	for _, v := range board.Templating.List {
 		if v.Type != "query" {
