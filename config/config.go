@@ -258,6 +258,9 @@ type Web struct {
 	// ListenAddresses are the addresses to listen on, host:port each; at least
 	// one.
 	ListenAddresses []string
+	// HealthListenAddress is an address on which only health and readiness are
+	// served, in clear and to everybody; empty for none.
+	HealthListenAddress string
 	// ConfigFile is a web configuration file of Prometheus' exporter toolkit
 	// (TLS, basic authentication); empty for plain HTTP.
 	ConfigFile string

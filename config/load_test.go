@@ -150,6 +150,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"scope.client_id":                {text: "app-.*"},
 		"web.listen_address":             {text: "127.0.0.1:0,[::1]:0", yaml: `["127.0.0.1:0", "[::1]:0"]`},
 		"web.config_file":                {text: "web.yml"},
+		"web.health_listen_address":      {text: "127.0.0.1:0"},
 		"web.telemetry_path":             {text: "/m"},
 		"reload.interval":                {text: "1m"},
 		"log.level":                      {text: "debug"},

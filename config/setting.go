@@ -240,6 +240,8 @@ var settings = slices.Concat([]setting{
 
 	fixed(addresses("web.listen_address", "web.listen-address", "Addresses to listen on, host:port each; no host means all interfaces.",
 		func(c *Config) *[]string { return &c.Web.ListenAddresses }, CheckListenAddress, sameListener)),
+	fixed(text("web.health_listen_address", "web.health-listen-address", "A further address, host:port, on which `/healthz` and `/readyz` alone are served, without TLS and authentication, for probes that have neither (a kubelet). Without it, they are where all pages are, under the web configuration file.",
+		func(c *Config) *string { return &c.Web.HealthListenAddress }, noneOr(CheckListenAddress))),
 	fixed(namesFile(text("web.config_file", "web.config.file", "Web configuration file of Prometheus' exporter toolkit, for TLS and basic authentication. Without it, plain HTTP.",
 		func(c *Config) *string { return &c.Web.ConfigFile }, anyText))),
 	text("web.telemetry_path", "web.telemetry-path", "Path under which metrics are served.",
@@ -539,4 +541,14 @@ func address(text string) error {
 		return errors.New("is no IP address; write such as 10.1.2.3")
 	}
 	return nil
+}
+
+// noneOr accepts an empty text, and what check does.
+func noneOr(check func(string) error) func(string) error {
+	return func(text string) error {
+		if text == "" {
+			return nil
+		}
+		return check(text)
+	}
 }

@@ -58,6 +58,15 @@ func NewHandler(o Options) http.Handler {
 	return mux
 }
 
+// HealthOnly returns the part of the pages that is for the probes of an
+// orchestrator, which have no certificate and no password: /healthz and /readyz.
+func HealthOnly(pages http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /healthz", pages)
+	mux.Handle("GET /readyz", pages)
+	return mux
+}
+
 // plain answers with text that no cache keeps.
 func plain(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

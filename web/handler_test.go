@@ -71,6 +71,14 @@ func TestReady(t *testing.T) {
 	}
 }
 
+func TestHealthOnly(t *testing.T) {
+	for path, status := range map[string]int{"/healthz": 200, "/readyz": 503, "/": 404, "/m": 404, "/config": 404} {
+		if w := get(HealthOnly(handler(nil)), http.MethodGet, path); w.Code != status {
+			t.Errorf("%s: %d, want %d", path, w.Code, status)
+		}
+	}
+}
+
 func TestPages(t *testing.T) {
 	tests := []struct {
 		method, path string

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -30,6 +31,9 @@ type exporter struct {
 	sweepLog *sweepLog
 	// seen is called with each view; nil for nobody. It is set before run.
 	seen func(*lag.View)
+	// probes are listeners on which only health is served. They are set before
+	// run.
+	probes []net.Listener
 
 	// mu guards the present setup: a view that comes while it is replaced must
 	// be published once, and by the one that serves.
@@ -275,8 +279,19 @@ func (e *exporter) run(ctx context.Context, listeners []net.Listener, reload fun
 	if reload != nil {
 		reloads.Go(func() { reload(ctx) })
 	}
-	err := web.Serve(ctx, listeners, e, webConfigFile, slog.New(zerolog.NewSlogHandler(e.logger)))
+	logger := slog.New(zerolog.NewSlogHandler(e.logger))
+	probed := make(chan error, 1)
+	go func() {
+		var err error
+		if len(e.probes) > 0 {
+			err = web.Serve(ctx, e.probes, web.HealthOnly(e), "", logger)
+			cancel()
+		}
+		probed <- err
+	}()
+	err := web.Serve(ctx, listeners, e, webConfigFile, logger)
 	cancel()
+	err = errors.Join(err, <-probed)
 	reloads.Wait()
 	e.sweeps.Wait()
 	e.present.kafka.Close()

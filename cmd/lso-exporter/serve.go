@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -50,7 +51,11 @@ func (p *program) configuration(flags *config.Flags) (config.Config, error) {
 func (p *program) serve(loaded *config.Loaded, c config.Config, flags *config.Flags, hangUps <-chan os.Signal) error {
 	output := newLogOutput(p.stderr, c.Log)
 	logger := output.logger()
-	listeners, err := web.Listen(c.Web.ListenAddresses)
+	addresses := slices.Clone(c.Web.ListenAddresses)
+	if c.Web.HealthListenAddress != "" {
+		addresses = append(addresses, c.Web.HealthListenAddress)
+	}
+	listeners, err := web.Listen(addresses)
 	if err != nil {
 		return err
 	}
@@ -58,11 +63,12 @@ func (p *program) serve(loaded *config.Loaded, c config.Config, flags *config.Fl
 	if err != nil {
 		return err
 	}
+	e.probes = listeners[len(c.Web.ListenAddresses):]
 	r := &reloader{program: p, flags: flags, exporter: e, output: output, loaded: loaded, hangUps: hangUps}
 	build := buildOf()
 	logger.Info().Str("version", build.Version).Str("revision", build.Revision).
 		Strs("brokers", c.Kafka.Brokers).Stringer("sweep_interval", c.Sweep.Interval).Msg("starting")
-	err = e.run(p.stop, listeners, r.run)
+	err = e.run(p.stop, listeners[:len(c.Web.ListenAddresses)], r.run)
 	logger.Info().Msg("stopped")
 	return err
 }
