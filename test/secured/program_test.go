@@ -98,7 +98,7 @@ func (j *journal) String() string {
 var listening = regexp.MustCompile(`"address":"([^"]*:\d+)"`)
 
 // patience is how long a test waits for what must come.
-const patience = 30 * time.Second
+const patience = 20 * time.Second
 
 // serve starts the program, which ends with the test.
 func serve(t *testing.T, environment []string, arguments ...string) *served {

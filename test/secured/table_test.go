@@ -11,9 +11,8 @@ type row struct {
 	name     string
 	listener string
 	section  string // of the file, below kafka; ${FILE:x} is the path of a file
-	// want is what /readyz says after "not ready: no broker reachable: Metadata to
-	// bootstrap broker: "; empty for a cluster that is read. ADDRESS is the
-	// listener's, and … stands for anything.
+	// want is what /readyz says after "not ready: no broker reachable: "; empty for
+	// a cluster that is read. ADDRESS is the listener's, and … stands for anything.
 	want string
 	kind string // as which the failure counts
 }
@@ -114,7 +113,7 @@ func (w *world) try(t *testing.T, r row) {
 	s := serve(t, environment, "--config.file="+path)
 	wanted := "ready"
 	if r.want != "" {
-		wanted = "not ready: no broker reachable: Metadata to bootstrap broker: " + w.fill(r.want, r.listener)
+		wanted = "not ready: no broker reachable: " + w.fill(r.want, r.listener)
 	}
 	// What is held back by now says so.
 	pattern := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(wanted), "…", ".*") + `(?: \(tried .*\))?\n$`)
