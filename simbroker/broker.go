@@ -48,6 +48,9 @@ func newBroker(c *Cluster, id kafka.BrokerID, static property.Values, listeners 
 	b := &broker{port: newPort(c.loop), cluster: c, id: id, static: static, cleanEpoch: -1}
 	b.served = &wire.Broker{ID: id, Loop: c.loop, Host: b.host, Intercept: b.intercept, Shape: b.shape}
 	b.secure(listeners)
+	if v, ok := wire.VendorNamed(c.cfg.Vendor); ok {
+		b.served.Vendor = &v
+	}
 	b.server = wire.NewServer(b.served)
 	return b
 }

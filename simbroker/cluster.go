@@ -31,6 +31,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 	"github.com/lso-exporter/lso-exporter/simbroker/sasl"
 	"github.com/lso-exporter/lso-exporter/simbroker/share"
+	"github.com/lso-exporter/lso-exporter/simbroker/wire"
 )
 
 // Clock is the kind of time a cluster lives in. The zero Clock is the wall's.
@@ -59,6 +60,10 @@ type Config struct {
 	// Features are the levels to finalise, by name; they are laid over
 	// controller.DefaultFeatures. Level 0 leaves a feature out.
 	Features map[string]int16
+	// Vendor is whose brokers they seem to be, by what they offer: one of Vendors.
+	// Empty means Kafka 4.3's. Features, where they are given, are laid over the
+	// vendor's.
+	Vendor string
 	// ListenAddress is host:port of the first broker, the others listen on the
 	// ports after it; port 0 lets the system choose each. Empty means no TCP:
 	// the cluster answers Request only. Where the property listeners is set, its
@@ -148,6 +153,9 @@ func Start(cfg Config) (*Cluster, error) {
 	return c, nil
 }
 
+// Vendors lists the names that Config.Vendor takes.
+func Vendors() []string { return wire.VendorNames() }
+
 // controllerID is the node id of the controller, a process of its own that has
 // the properties which all brokers share.
 const controllerID = 0
@@ -156,6 +164,9 @@ const controllerID = 0
 func (cfg Config) check() ([]property.Values, [][]listenerSetting, error) {
 	if cfg.Brokers < 0 {
 		return nil, nil, fmt.Errorf("%d brokers", cfg.Brokers)
+	}
+	if _, ok := wire.VendorNamed(cfg.Vendor); cfg.Vendor != "" && !ok {
+		return nil, nil, fmt.Errorf("vendor %q is none; expected one of %s", cfg.Vendor, strings.Join(Vendors(), ", "))
 	}
 	for id := range cfg.BrokerProperties {
 		if id < 1 || int(id) > cfg.Brokers {
@@ -192,6 +203,12 @@ func newCluster(cfg Config, static []property.Values, listeners [][]listenerSett
 	}
 	c.network = &network{loop: c.loop, latency: cfg.Latency}
 	levels := controller.DefaultFeatures()
+	if v, ok := wire.VendorNamed(cfg.Vendor); ok {
+		levels = v.Features
+		if levels == nil {
+			levels = make(map[string]int16)
+		}
+	}
 	for name, level := range cfg.Features {
 		levels[name] = level
 	}

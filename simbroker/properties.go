@@ -15,6 +15,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 	"github.com/lso-exporter/lso-exporter/simbroker/share"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
+	"github.com/lso-exporter/lso-exporter/simbroker/wire"
 )
 
 // nodeProperties are what a node would find in its server.properties.
@@ -29,9 +30,15 @@ func (cfg Config) nodeProperties(id kafka.BrokerID) (property.Values, error) {
 	}
 	maps.Copy(values, own)
 	cfg.boundReplication(values)
+	if v, ok := wire.VendorNamed(cfg.Vendor); ok && v.NoVerification {
+		values[verificationProperty] = "false"
+	}
 	values["node.id"] = strconv.Itoa(int(id))
 	return values, nil
 }
+
+// verificationProperty says whether brokers verify partitions (rule G10).
+const verificationProperty = "transaction.partition.verification.enable"
 
 // internalReplication are the properties that say how many replicas the
 // internal topics have, with a default of three.
@@ -77,7 +84,7 @@ func replicaConfig(c *property.Config) replica.Config {
 		LogCleanerBackoff:                 cleanerBackoff(c),
 		ProducerIDExpiration:              c.Duration("producer.id.expiration.ms"),
 		ProducerIDExpirationCheck:         c.Duration("producer.id.expiration.check.interval.ms"),
-		TransactionPartitionVerification:  c.Bool("transaction.partition.verification.enable"),
+		TransactionPartitionVerification:  c.Bool(verificationProperty),
 		AddPartitionsToTxnRetryBackoff:    c.Duration("add.partitions.to.txn.retry.backoff.ms"),
 		AddPartitionsToTxnRetryBackoffMax: c.Duration("add.partitions.to.txn.retry.backoff.max.ms"),
 	}

@@ -27,7 +27,12 @@ var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9]
 // older clients cannot read (KAFKA-17492).
 func (c *call) apiVersions(req *kmsg.ApiVersionsRequest) {
 	offered := c.server.Versions()
+	vendor := c.broker().Vendor
 	if own := offered[req.Key()]; !own.Contains(req.Version) {
+		if vendor != nil && vendor.Resets && c.socket != nil {
+			c.socket.close(true)
+			return
+		}
 		resp := kmsg.NewPtrApiVersionsResponse() // v0
 		resp.ErrorCode = codeOf(kafka.ErrUnsupportedVersion)
 		resp.ApiKeys = append(resp.ApiKeys, apiKeyRange(req.Key(), own))
@@ -42,8 +47,12 @@ func (c *call) apiVersions(req *kmsg.ApiVersionsRequest) {
 	for _, key := range offered.Keys() {
 		resp.ApiKeys = append(resp.ApiKeys, apiKeyRange(key, offered[key]))
 	}
-	for _, name := range slices.Sorted(maps.Keys(supportedFeatures)) {
-		levels := supportedFeatures[name]
+	supported := supportedFeatures
+	if vendor != nil {
+		supported = vendor.supported()
+	}
+	for _, name := range slices.Sorted(maps.Keys(supported)) {
+		levels := supported[name]
 		if levels.Min == 0 && req.Version < 4 {
 			continue
 		}

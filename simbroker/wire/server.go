@@ -29,10 +29,13 @@ func NewServer(broker *Broker) *Server {
 
 // Versions is what the broker offers.
 func (s *Server) Versions() Versions {
-	if s.broker.Versions == nil {
-		return kafka43
+	switch {
+	case s.broker.Versions != nil:
+		return s.broker.Versions
+	case s.broker.Vendor != nil:
+		return s.broker.Vendor.Versions
 	}
-	return s.broker.Versions
+	return kafka43
 }
 
 func (s *Server) maxRequestBytes() int32 {

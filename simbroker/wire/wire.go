@@ -52,6 +52,9 @@ type Broker struct {
 	// Versions is what the broker offers. Nil stands for Kafka43. It must not
 	// change while the broker listens.
 	Versions Versions
+	// Vendor is whose broker this is, with what Versions then are; nil for Kafka
+	// 4.3's. It must not change while the broker listens.
+	Vendor *Vendor
 	// MaxRequestBytes is socket.request.max.bytes, above which a request closes
 	// its connection; 0 stands for Kafka's default. It must not change while the
 	// broker listens.
