@@ -2,14 +2,14 @@ package lag
 
 import "time"
 
-// LSOLag and HWMLag are the sums over the group's topics. Each is known only
+// LSOLag is the sum over the group's topics. It is known only
 // when all its parts are: commits that were not read are one, and a group
 // without any commit has no lag.
 func (g *GroupView) LSOLag() Optional[Count] {
 	return g.sum(func(t *GroupTopicView) Optional[Count] { return t.LSOLag })
 }
 
-// HWMLag: see LSOLag.
+// HWMLag is like LSOLag, up to the high watermark.
 func (g *GroupView) HWMLag() Optional[Count] {
 	return g.sum(func(t *GroupTopicView) Optional[Count] { return t.HWMLag })
 }
@@ -26,11 +26,11 @@ func (g *GroupView) sum(lag func(*GroupTopicView) Optional[Count]) Optional[Coun
 	return sum
 }
 
-// LSOLagFor and HWMLagFor are the maxima over the partitions of all the group's
-// topics, as those of GroupTopicView over one's.
+// LSOLagFor is the maximum over the partitions of all the group's
+// topics, as that of GroupTopicView over one's.
 func (g *GroupView) LSOLagFor() Optional[time.Duration] { return g.oldest(lsoAge) }
 
-// HWMLagFor: see LSOLagFor.
+// HWMLagFor is like LSOLagFor, up to the high watermark.
 func (g *GroupView) HWMLagFor() Optional[time.Duration] { return g.oldest(hwmAge) }
 
 // oldest is the greatest age over the group's partitions; see maxAge.

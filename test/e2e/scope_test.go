@@ -23,6 +23,7 @@ import (
 // assigned to it: between them they show what one exporter of the whole cluster
 // does, and nothing twice, before, during and after a rebalance.
 func TestScopeOnSimulator(t *testing.T) {
+	t.Parallel()
 	sim, err := simbroker.Start(simbroker.Config{Brokers: 3, Properties: litmus.Properties(), ListenAddress: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
