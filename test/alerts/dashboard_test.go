@@ -161,7 +161,7 @@ func (s *site) dashboardHasData(t *testing.T, begun, held time.Time) {
 	for _, cluster := range []string{"demo", ""} {
 		picked := picks{"cluster": cluster}
 		for title, want := range map[string]float64{
-			"Partitions held back": 2, "No timeout ends them": 1, "Groups blocked": 2, "Groups stopped or lost": 0, "Incomplete sweeps": -1,
+			"Partitions held back": 2, "No timeout ends them": 1, "Groups blocked": 2, "Groups stopped or lost": 0, "Incomplete": -1,
 		} {
 			answer := ask(t, s.crowd, picked.filled(find(title).Targets[0].Expr), true, begun, held)
 			if len(answer) != 1 {
