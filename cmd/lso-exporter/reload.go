@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -60,7 +61,7 @@ func (r *reloader) reload(ctx context.Context) (good bool) {
 	}
 	r.exporter.present.exposition.Self.Reloaded(time.Now(), err == nil)
 	if err != nil {
-		logger.Error().Str("reason", strings.ReplaceAll(err.Error(), "\n", "; ")).
+		logger.Error().Str("reason", inOneLine(err)).
 			Msg("the configuration was not reloaded, and the one before stays in effect")
 		return false
 	}
@@ -68,6 +69,18 @@ func (r *reloader) reload(ctx context.Context) (good bool) {
 	r.output.use(c.Log)
 	logger.Info().Strs("changed", c.Changes(before)).Str("fingerprint", c.Fingerprint()).Msg("the configuration was reloaded")
 	return true
+}
+
+// loggedMistakes is how many mistakes of a configuration are logged.
+const loggedMistakes = 20
+
+// inOneLine is an error of several lines as one.
+func inOneLine(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	if more := len(lines) - loggedMistakes; more > 0 {
+		lines = append(lines[:loggedMistakes], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "; ")
 }
 
 // read loads a configuration that can follow the one in effect.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -276,6 +277,15 @@ func TestReloadOfChangedFiles(t *testing.T) {
 	}
 	secret("")
 	r.next(notReloaded)
+}
+
+func TestInOneLine(t *testing.T) {
+	for lines, want := range map[int]string{1: "a", 3: "a; a; a", 20: strings.Repeat("a; ", 19) + "a", 22: strings.Repeat("a; ", 20) + "and 2 more"} {
+		err := errors.New(strings.TrimSuffix(strings.Repeat("a\n", lines), "\n"))
+		if got := inOneLine(err); got != want {
+			t.Errorf("%d lines: %s", lines, got)
+		}
+	}
 }
 
 // Log lines follow the configuration.
