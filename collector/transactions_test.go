@@ -337,6 +337,10 @@ func TestReasons(t *testing.T) {
 				return nil, nil
 			}
 		}, "unknown coordinator_unavailable", "[]"},
+		{"a coordinator was not one yet when the offsets were read", func(w *watch, _ *fakeTransaction) {
+			lost(w)
+			w.topics[0].partitions[2].errors[highWatermark] = 78
+		}, "unknown coordinator_unavailable", "[{offset_not_available topic __transaction_state 1 OFFSET_NOT_AVAILABLE}]"},
 		{"an id is denied", func(w *watch, _ *fakeTransaction) { w.denials = []fakeDenial{{name: "x"}} },
 			"unknown no_describe_on_transactional_id", "[{unauthorized transactional ids 1 DescribeTransactions: TRANSACTIONAL_ID_AUTHORIZATION_FAILED}]"},
 		{"ids that begin with it are denied", func(w *watch, _ *fakeTransaction) { lost(w); w.denials = []fakeDenial{{name: "secret-", prefix: true}} },
@@ -783,6 +787,21 @@ func TestRequestsOfAProof(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	w.topics[0].partitions[0].lso = 5 // it is pinned itself, by a marker
+	if got, want := blocker(w.sweep(), "orders", 0), "ownerless none"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A coordinator that was elected between two look-ups may not have loaded what it
+// keeps when it was asked for its list in the second.
+func TestProofIsOfOneTerm(t *testing.T) {
+	w, _ := pinned(t, Options{})
+	w.transactions = nil
+	w.sweep()
+	w.topics[0].partitions[2].epoch++
+	if got, want := blocker(w.sweep(), "orders", 0), "unknown not_yet_confirmed"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	if got, want := blocker(w.sweep(), "orders", 0), "ownerless none"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
