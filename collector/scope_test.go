@@ -3,6 +3,7 @@ package collector
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -125,5 +126,45 @@ func TestOnlyNeededOffsetsAreRead(t *testing.T) {
 	}
 	if got := offsets(partition(t, sample, "orders", 0)); got != "- - - -" || len(sample.Missed) > 0 {
 		t.Errorf("offsets %s, missed %s", got, missed(sample))
+	}
+}
+
+// TestScopeNamesWhatHoldsItsPartitions: what holds a partition in scope is looked
+// up, and of no other one that is shown nowhere.
+func TestScopeNamesWhatHoldsItsPartitions(t *testing.T) {
+	f := newFake(2)
+	topic := f.topic("orders", 2)
+	f.topic(offsetsTopic, 2)
+	for i, p := range topic.partitions {
+		p.producers = []fakeProducer{{id: int64(100 + i), start: 5, timestamp: 1}}
+	}
+	f.group("billing", 1).commit("orders", 0, 3).assigned = []string{"orders"}
+	var asked []string
+	f.before = func(_ int32, req kmsg.Request) (kmsg.Response, error) {
+		if r, ok := req.(*kmsg.DescribeProducersRequest); ok {
+			for _, topic := range r.Topics {
+				asked = append(asked, fmt.Sprint(topic.Topic, topic.Partitions))
+			}
+		}
+		return nil, nil
+	}
+	runner := NewRunner(f, Options{Serial: true, Assigned: func(m lag.Member) bool { return m.ID == fakeMember(0) }})
+	runner.Sweep(t.Context())
+	view := runner.View()
+	if len(view.Topics) != 1 || len(view.Topics[0].Partitions) != 1 {
+		t.Fatalf("topics %+v", view.Topics)
+	}
+	b := view.Topics[0].Partitions[0].Blocker
+	if b == nil {
+		t.Fatal("no blocker")
+	}
+	if p, _ := b.Producer.Get(); p.ID != 100 {
+		t.Errorf("blocker %+v, want producer 100", b)
+	}
+	if slices.Contains(asked, "orders[1]") || !slices.Contains(asked, "orders[0]") {
+		t.Errorf("asked who writes to %v", asked)
+	}
+	if rows := view.Groups[0].Topics[0].Partitions; len(rows) != 1 || rows[0].LSOLag != lag.Known(lag.Count(2)) {
+		t.Errorf("rows %+v", rows)
 	}
 }
