@@ -35,7 +35,7 @@ var toggles = []struct{ name, values string }{
 	{"restart on change", `{restartOnChange: true}`},
 	{"another port", `{port: 9090}`},
 	{"web with TLS", `{web: {existingSecret: web, https: true}, monitor: {kind: PodMonitor, tlsConfig: {ca: {secret: {name: web, key: ca.crt}}, serverName: lso-exporter}}}`},
-	{"web with a password", `{web: {existingSecret: web, probes: tcp}, monitor: {kind: ServiceMonitor, basicAuth: {username: {name: web, key: user}, password: {name: web, key: password}}}}`},
+	{"web with a password", `{web: {existingSecret: web, healthPort: 9999}, monitor: {kind: ServiceMonitor, basicAuth: {username: {name: web, key: user}, password: {name: web, key: password}}}}`},
 	{"no Service", `{service: {enabled: false}}`},
 	{"a Service with annotations", `{service: {annotations: {a: b}}}`},
 	{"PodMonitor", `{monitor: {kind: PodMonitor, labels: {release: prometheus}, interval: 15s, scrapeTimeout: 10s}}`},

@@ -43,6 +43,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"a secret that is not mounted", `config: {kafka: {sasl: {password: "file:/etc/lso-exporter/secrets/login/password"}}}`, []string{"names /etc/lso-exporter/secrets/login, and secrets.login is not set"}},
 		{"thresholds that the rules have not", `{config: {alerts: {stalled: 1h}}, rules: {enabled: true}}`, []string{"rules.enabled: the rules of the chart have the default thresholds", "--set-file rules.file=RULES"}},
 		{"a rhythm that the rules do not know", `{instances: {a: {config: {sweep: {interval: 5m}}}}, rules: {enabled: true}}`, []string{"rules.enabled: the rules of the chart have the default thresholds"}},
+		{"one port for two", `{web: {existingSecret: web, healthPort: 10308}}`, []string{"port and web.healthPort are the same: choose another one"}},
 		{"a budget for one pod", `podDisruptionBudget: {enabled: true}`, []string{"podDisruptionBudget.enabled: no exporter has more than one replica"}},
 	} {
 		refused(t, c.name, standalone, []string{minimal, c.values}, c.says)
@@ -57,7 +58,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"no image", `image: {repository: ""}`, []string{"lso-exporter-sidecar: image.repository is not set"}},
 		{"no brokers", `config: {kafka: {brokers: []}}`, []string{"lso-exporter-sidecar: config.kafka.brokers is empty"}},
 		{"what the chart sets", `config: {web: {listen_address: [":1"]}}`, []string{"lso-exporter-sidecar: config.web.listen_address is set by the chart"}},
-		{"pages that the probe cannot ask for", `config: {web: {config_file: web.yml}}`, []string{"lso-exporter-sidecar: config.web.config_file: the liveness probe"}},
+		{"pages that the probe cannot ask for", `config: {web: {config_file: web.yml}}`, []string{"lso-exporter-sidecar: config.web.config_file, config.web.health_listen_address: the sidecar has one port"}},
 		{"a password in the configuration", `config: {kafka: {sasl: {password: hunter2}}}`, []string{"lso-exporter-sidecar: config.kafka.sasl.password would stand in a ConfigMap"}},
 		{"a secret that is not mounted", `config: {cluster: /etc/lso-exporter/secrets/ca/ca.crt}`, []string{"lso-exporter-sidecar: the configuration names /etc/lso-exporter/secrets/ca, and secrets.ca is not set"}},
 	} {

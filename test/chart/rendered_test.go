@@ -122,6 +122,37 @@ func TestStandaloneProbes(t *testing.T) {
 	}
 }
 
+// Where the pages may want a password, the probes ask on a port that does not.
+func TestProbesWithoutPassword(t *testing.T) {
+	files := mustRender(t, standalone, "1.37.2", minimal, `web: {existingSecret: web, https: true}`)
+	container := object(only(t, files, "Deployment").at("spec", "template", "spec", "containers", 0).(map[string]any))
+	for _, probe := range []string{"livenessProbe", "readinessProbe"} {
+		if port, scheme := container.text(probe, "httpGet", "port"), container.at(probe, "httpGet", "scheme"); port != "health" || scheme != nil {
+			t.Errorf("the %s asks at %s, scheme %v", probe, port, scheme)
+		}
+	}
+	if got := container.at("ports", 1, "containerPort"); got != float64(10309) {
+		t.Errorf("the port of the probes is %v", got)
+	}
+	if text := only(t, files, "ConfigMap").text("data", "lso-exporter.yml"); !strings.Contains(text, "health_listen_address: :10309\n") {
+		t.Errorf("the exporter is told of another one:\n%s", text)
+	}
+}
+
+// The sidecar shows what its own pod is assigned, unless it is told otherwise.
+func TestSidecarScope(t *testing.T) {
+	for _, c := range []struct{ values, want string }{
+		{`{}`, "scope:\n  host: ${POD_IP}\n  kind: assigned\n"},
+		{`lso-exporter-sidecar: {config: {scope: {host: "", client_id: "mine-.*"}}}`, "scope:\n  client_id: mine-.*\n  host: \"\"\n  kind: assigned\n"},
+		{`lso-exporter-sidecar: {config: {scope: {kind: all, host: ""}}}`, "scope:\n  host: \"\"\n  kind: all\n"},
+	} {
+		text := only(t, mustRender(t, application, "1.37.2", minimalSidecar, c.values), "ConfigMap").text("data", "lso-exporter.yml")
+		if !strings.Contains(text, c.want) {
+			t.Errorf("%s: the sidecar is told\n%swant\n%s", c.values, text, c.want)
+		}
+	}
+}
+
 // No pod of the charts has a token of Kubernetes' API.
 func TestNoToken(t *testing.T) {
 	files := mustRender(t, standalone, "1.37.2", minimal)

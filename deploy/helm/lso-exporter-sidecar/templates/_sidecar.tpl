@@ -188,8 +188,8 @@ process alone, whatever Kafka does; restarting it restarts nothing else.
 {{- if hasKey $web "listen_address" -}}
   {{- fail "lso-exporter-sidecar: config.web.listen_address is set by the chart: remove it and use the value port" -}}
 {{- end -}}
-{{- if hasKey $web "config_file" -}}
-  {{- fail "lso-exporter-sidecar: config.web.config_file: the liveness probe of the sidecar speaks plain HTTP: remove it" -}}
+{{- if or (hasKey $web "config_file") (hasKey $web "health_listen_address") -}}
+  {{- fail "lso-exporter-sidecar: config.web.config_file, config.web.health_listen_address: the sidecar has one port, in clear: remove them" -}}
 {{- end -}}
 {{- $kafka := $config.kafka | default dict -}}
 {{- if not $kafka.brokers -}}

@@ -80,7 +80,7 @@ instances has one, the component "exporter".
 {{- $root := .root -}}
 {{- $config := mergeOverwrite (deepCopy $root.Values.config) (deepCopy .overlay) -}}
 {{- $web := $config.web | default dict -}}
-{{- range $key := list "listen_address" "config_file" -}}
+{{- range $key := list "listen_address" "health_listen_address" "config_file" -}}
   {{- if hasKey $web $key -}}
     {{- fail (printf "%s: web.%s is set by the chart: remove it and use the values port and web.existingSecret" $.at $key) -}}
   {{- end -}}
@@ -98,7 +98,11 @@ instances has one, the component "exporter".
 {{- end -}}
 {{- $_ := set $web "listen_address" (list (printf ":%v" $root.Values.port)) -}}
 {{- if $root.Values.web.existingSecret -}}
+  {{- if eq (int $root.Values.port) (int $root.Values.web.healthPort) -}}
+    {{- fail "port and web.healthPort are the same: choose another one" -}}
+  {{- end -}}
   {{- $_ := set $web "config_file" "/etc/lso-exporter/web/web.yml" -}}
+  {{- $_ := set $web "health_listen_address" (printf ":%v" $root.Values.web.healthPort) -}}
 {{- end -}}
 {{- $_ := set $config "web" $web -}}
 {{- toYaml $config -}}
@@ -106,17 +110,9 @@ instances has one, the component "exporter".
 
 {{/* How the kubelet asks for a page. */}}
 {{- define "lso-exporter.probe" -}}
-{{- if eq .root.Values.web.probes "tcp" -}}
-tcpSocket:
-  port: metrics
-{{- else -}}
 httpGet:
   path: {{ .path }}
-  port: metrics
-  {{- if .root.Values.web.https }}
-  scheme: HTTPS
-  {{- end }}
-{{- end -}}
+  port: {{ ternary "health" "metrics" (not (empty .root.Values.web.existingSecret)) }}
 {{- end -}}
 
 {{/* The name of the Secret behind an entry of secrets. */}}
