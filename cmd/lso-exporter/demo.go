@@ -131,6 +131,9 @@ func (p *program) demo(s clusterSettings, c config.Config, flags *demoFlags) (er
 	err = e.run(ctx, listeners, nil)
 	cancel()
 	running.Wait()
+	if size != nil {
+		fmt.Fprintln(p.stdout) // after the terminal's own ^C
+	}
 	return errors.Join(err, untold, unshown)
 }
 
