@@ -110,10 +110,10 @@ func eventHubs() Vendor {
 // protocol, with all that describes them; groups are listed without their states.
 func redpanda() Vendor {
 	return Vendor{Versions: tableOf(map[kmsg.Key]int16{
-		kmsg.Produce: 7, kmsg.Fetch: 11, kmsg.ListOffsets: 3, kmsg.Metadata: 7,
-		kmsg.OffsetCommit: 8, kmsg.OffsetFetch: 7, kmsg.FindCoordinator: 2,
+		kmsg.Produce: 7, kmsg.Fetch: 13, kmsg.ListOffsets: 4, kmsg.Metadata: 8,
+		kmsg.OffsetCommit: 8, kmsg.OffsetFetch: 7, kmsg.FindCoordinator: 3,
 		kmsg.JoinGroup: 6, kmsg.Heartbeat: 3, kmsg.LeaveGroup: 4, kmsg.SyncGroup: 3,
-		kmsg.DescribeGroups: 4, kmsg.ListGroups: 3,
+		kmsg.DescribeGroups: 5, kmsg.ListGroups: 3,
 		kmsg.SASLHandshake: 1, kmsg.SASLAuthenticate: 2, kmsg.ApiVersions: 3,
 		kmsg.CreateTopics: 5, kmsg.DeleteTopics: 3, kmsg.CreatePartitions: 3, kmsg.DeleteRecords: 2,
 		kmsg.DescribeConfigs: 2, kmsg.AlterConfigs: 1, kmsg.IncrementalAlterConfigs: 0,
