@@ -184,7 +184,9 @@ func (c *cluster) pendingCommit(id, group, topic string, partition int32, offset
 	commit.TransactionalID, commit.ProducerID, commit.ProducerEpoch, commit.Group, commit.Generation = id, producer, epoch, group, -1
 	of := kmsg.NewTxnOffsetCommitRequestTopic()
 	at := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-	of.Topic, at.Partition, at.Offset = topic, partition, offset
+	topics, err := c.admin.ListTopics(c.context(), topic)
+	c.must(err)
+	of.Topic, of.TopicID, at.Partition, at.Offset = topic, topics[topic].ID, partition, offset
 	of.Partitions = append(of.Partitions, at)
 	commit.Topics = append(commit.Topics, of)
 	answer, err := commit.RequestWith(c.context(), client)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,13 @@ var dynamic = map[string]bool{
 	"group.streams.assignment.interval.ms":      true,
 }
 
+// later are texts with outputs that Kafka 4.4 does not print any more, and what it
+// does instead.
+var later = map[string]string{
+	"s11-group-kinds":    "a group that its last member has left has the assignment epoch of its group epoch",
+	"s14-streams-groups": "a group that its last member has left has the assignment epoch of its group epoch",
+}
+
 // ownCluster says whether a scenario cannot share a running cluster.
 func ownCluster(s *scenario.Scenario) bool {
 	for _, property := range s.Properties {
@@ -43,7 +51,9 @@ func TestOnKafka(t *testing.T) {
 	t.Run("shared", func(t *testing.T) {
 		network := startKafka(t, version, Properties())
 		for _, s := range scenarios(t) {
-			if !ownCluster(s) {
+			if does := later[s.Name]; does != "" && strings.HasPrefix(version, "4.4.") {
+				t.Run(s.Name, func(t *testing.T) { t.Skipf("not run: Kafka %s differs: %s", version, does) })
+			} else if !ownCluster(s) {
 				t.Run(s.Name, func(t *testing.T) { playAndUpdate(t, s, network, Properties()) })
 			} else if err := s.Offered(context.Background(), network); err != nil {
 				t.Run(s.Name, func(t *testing.T) { t.Skip("not run: ", err) })

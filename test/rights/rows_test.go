@@ -361,6 +361,7 @@ var table = []row{
 	{
 		ask: func(*world) kmsg.Request {
 			req := kmsg.NewPtrTxnOffsetCommitRequest()
+			req.Version = 5 // 6 names topics by their ids
 			req.TransactionalID, req.ProducerID, req.Group, req.Generation = "mine", 4242424242, "txn-committed", -1
 			p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
 			req.Topics = []kmsg.TxnOffsetCommitRequestTopic{{Topic: "orders", Partitions: []kmsg.TxnOffsetCommitRequestTopicPartition{p}}}
