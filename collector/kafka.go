@@ -120,6 +120,10 @@ func NewSecuredKafka(connector *security.Connector, options ...kgo.Opt) (*Kafka,
 	return &Kafka{options: all, connector: connector, seeds: seeds, brokers: make(map[int32]*kafkaBroker)}, nil
 }
 
+// Principal is who brokers take this client for, in Kafka's form, as far as that
+// can be told from here.
+func (k *Kafka) Principal() string { return k.connector.Principal() }
+
 // Close closes the connections and fails the requests on their way. Requests
 // after it fail.
 func (k *Kafka) Close() {

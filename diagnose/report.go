@@ -29,8 +29,9 @@ type Options struct {
 
 	// Bootstrap is the value of --bootstrap-server in commands.
 	Bootstrap string
-	// Principal is whom a missing right is granted, "User:exporter".
-	Principal string
+	// Principal tells whom a missing right is granted, "User:exporter". It may know
+	// better once the cluster was seen.
+	Principal func() string
 
 	// ReadUncommitted says of which groups it is known that they read
 	// uncommitted: no transaction blocks them. Nil is none.

@@ -65,7 +65,7 @@ func (r *reporter) lacks(op operation, on resource, object string, harmless bool
 		target += " " + shell(object)
 	}
 	m.Grant = fmt.Sprintf("kafka-acls.sh --bootstrap-server %s --add --allow-principal %s --operation %s %s",
-		shell(r.Bootstrap), shell(r.Principal), op.option, target)
+		shell(r.Bootstrap), shell(r.Principal()), op.option, target)
 	for i := range r.report.Missing {
 		if known := &r.report.Missing[i]; known.Right == m.Right {
 			known.Harmless = known.Harmless && harmless

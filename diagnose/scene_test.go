@@ -52,7 +52,7 @@ func (s scene) audited(a *lag.Audit) scene {
 // watch plays a scene.
 func (s scene) watch() *Watch {
 	o := s.options
-	o.Bootstrap, o.Principal = "kafka-1:9092,kafka-2:9092", "User:exporter"
+	o.Bootstrap, o.Principal = "kafka-1:9092,kafka-2:9092", func() string { return "User:exporter" }
 	o.HeldAfter, o.StillAfter = 10*time.Second, time.Minute
 	w := NewWatch(o)
 	for n, before := range s.sweeps {

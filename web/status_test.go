@@ -55,7 +55,7 @@ func statusOf(view *lag.View) Status {
 		return s
 	}
 	watch := diagnose.NewWatch(diagnose.Options{
-		Bootstrap: "kafka-1:9092", Principal: "User:exporter", Unending: true,
+		Bootstrap: "kafka-1:9092", Principal: func() string { return "User:exporter" }, Unending: true,
 		HeldAfter: 10 * time.Second, StillAfter: time.Minute,
 	})
 	before := *view

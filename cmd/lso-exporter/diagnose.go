@@ -35,9 +35,6 @@ const (
 	atOnce = time.Nanosecond
 )
 
-// anonymous is the principal of a connection without authentication.
-const anonymous = "User:ANONYMOUS"
-
 // diagnoseCommand adds the command that looks at a cluster, says what is held
 // back, and ends.
 func diagnoseCommand(app *kingpin.Application, p *program) {
@@ -75,7 +72,7 @@ func (p *program) diagnose(c config.Config, flags *diagnoseFlags) error {
 		return unknown(err)
 	}
 	defer kafka.Close()
-	about := diagnoseOptions(c)
+	about := diagnoseOptions(c, kafka)
 	about.Groups, about.Topics, about.TransactionalIDs = flags.groups, flags.topics, flags.ids
 	watch := diagnose.NewWatch(about)
 	progress := newProgress(p.stderr)
@@ -96,10 +93,11 @@ func (p *program) diagnose(c config.Config, flags *diagnoseFlags) error {
 	return outcome(report.Status.ExitCode())
 }
 
-// diagnoseOptions are what the configuration says of reports.
-func diagnoseOptions(c config.Config) diagnose.Options {
+// diagnoseOptions are what the configuration, and who the client is, say of
+// reports.
+func diagnoseOptions(c config.Config, kafka *collector.Kafka) diagnose.Options {
 	return diagnose.Options{
-		Bootstrap: strings.Join(c.Kafka.Brokers, ","), Principal: anonymous,
+		Bootstrap: strings.Join(c.Kafka.Brokers, ","), Principal: kafka.Principal,
 		HeldAfter: c.Transactions.LookUpAfter, StillAfter: c.GroupStates.StillAfter, ReadUncommitted: collectorOptions(c).ReadUncommitted,
 	}
 }

@@ -64,7 +64,7 @@ func newExporter(c config.Config, printed func(io.Writer) error, logger zerolog.
 	if err != nil {
 		return nil, err
 	}
-	s := &setup{config: c, printed: printed, kafka: kafka, reports: newReports(c)}
+	s := &setup{config: c, printed: printed, kafka: kafka, reports: newReports(c, kafka)}
 	options := collectorOptions(c)
 	s.exposition = metrics.NewExposition(expositionOptions(c))
 	options.Observer = observer{s.exposition.Self, e.activity}
@@ -135,7 +135,7 @@ func (e *exporter) replace(ctx context.Context, c config.Config, printed func(io
 func (e *exporter) succeed(before, after *setup) {
 	options := collectorOptions(after.config)
 	options.Observer = observer{after.exposition.Self, e.activity}
-	after.reports = newReports(after.config)
+	after.reports = newReports(after.config, after.kafka)
 	sameCluster := slices.ContainsFunc(after.config.Kafka.Brokers, func(address string) bool {
 		return slices.Contains(before.config.Kafka.Brokers, address)
 	})

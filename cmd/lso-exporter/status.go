@@ -22,8 +22,8 @@ type reports struct {
 }
 
 // newReports returns one that has seen nothing yet.
-func newReports(c config.Config) *reports {
-	o := diagnoseOptions(c)
+func newReports(c config.Config, kafka *collector.Kafka) *reports {
+	o := diagnoseOptions(c, kafka)
 	o.Unending = true
 	return &reports{watch: diagnose.NewWatch(o)}
 }

@@ -36,7 +36,7 @@ const (
 // lookAround sweeps as the command diagnose does, until nothing is pending, and
 // returns what there is to say.
 func (s *stage) lookAround(ctx context.Context, o diagnose.Options) (*diagnose.Report, error) {
-	o.Bootstrap, o.Principal = "BOOTSTRAP", "User:ANONYMOUS"
+	o.Bootstrap, o.Principal = "BOOTSTRAP", func() string { return "User:ANONYMOUS" }
 	o.HeldAfter, o.StillAfter = diagnoseHeldAfter, diagnoseStillAfter
 	options := collector.Options{
 		Period: period, LookUpAfter: time.Nanosecond, StillAfter: time.Nanosecond, Now: s.exporter.now, Serial: s.sim != nil,

@@ -264,3 +264,22 @@ func TestWebWithTLSAndPasswords(t *testing.T) {
 		}
 	}
 }
+
+// Whoever lacks rights is told the commands that grant them, with the principal
+// that the brokers know.
+func TestPrincipalOfRights(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.simulate(t, simbroker.Config{Properties: map[string]string{"super.users": "User:ANONYMOUS"}})
+	w.createTopic(t)
+	for name, test := range map[string]struct{ listener, section, want string }{
+		"user":  {"BRIEF", plain, plainUser},
+		"token": {"LOGIN", trusting + oauth + "token_url: '${TOKENS}'}}\n", otherSubject},
+	} {
+		path := w.configuration(t, name, test.listener, w.fill(test.section, test.listener))
+		status, report := run(t, nil, "diagnose", "--config.file="+path, "--wait=0s")
+		if want := "--allow-principal User:" + test.want + " "; status != 2 || !strings.Contains(unwrapped(report), want) {
+			t.Errorf("%s: status %d without %q\n%s", name, status, want, report)
+		}
+	}
+}
