@@ -58,6 +58,8 @@ type world struct {
 	tokenURL, unsignedURL   string // of endpoints with TLS
 	alienURL, brokenURL     string
 
+	tokenHandler string // the brokers' class that checks tokens
+
 	mu      sync.Mutex
 	secrets map[string]string // by what they are
 	outputs map[string]string // by what they come from
@@ -66,7 +68,10 @@ type world struct {
 // newWorld makes certificates, passwords and token endpoints.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{dir: t.TempDir(), address: map[string]string{}, secrets: map[string]string{}, outputs: map[string]string{}}
+	w := &world{
+		dir: t.TempDir(), address: map[string]string{}, secrets: map[string]string{}, outputs: map[string]string{},
+		tokenHandler: "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler",
+	}
 	ca, other := certificates.NewAuthority(t, "Cluster CA"), certificates.NewAuthority(t, "Another CA")
 	certificates.WriteFile(t, w.dir, "ca.crt", ca.PEM)
 	certificates.WriteFile(t, w.dir, "other-ca.crt", other.PEM)
@@ -152,7 +157,7 @@ func (w *world) properties(keysURL string) map[string]string {
 	}
 	of("BRIEF", "connections.max.reauth.ms", "3000")
 	of("LOGIN", "oauthbearer.sasl.jaas.config", oauthModule+";")
-	of("LOGIN", "oauthbearer.sasl.server.callback.handler.class", "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler")
+	of("LOGIN", "oauthbearer.sasl.server.callback.handler.class", w.tokenHandler)
 	of("LOGIN", "sasl.oauthbearer.jwks.endpoint.url", keysURL)
 	of("LOGIN", "sasl.oauthbearer.expected.issuer", "https://sso.example")
 	of("LOGIN", "sasl.oauthbearer.expected.audience", "kafka")
@@ -222,6 +227,9 @@ func onSimulator(t *testing.T) *world {
 func onKafka(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
+	if strings.HasPrefix(kafka.Version(t), "3.") {
+		w.tokenHandler = "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerValidatorCallbackHandler"
+	}
 	keys := httptest.NewServer(w.issuer)
 	t.Cleanup(keys.Close)
 	cluster := kafka.StartFor(t, kafka.Config{
