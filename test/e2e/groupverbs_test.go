@@ -64,6 +64,12 @@ func (s *stage) newExporter(_ context.Context, p *scenario.Play, words []string)
 			group := p.Name(value)
 			s.options.ReadUncommitted = func(name string) bool { return name == group }
 			continue
+		case "compatibility":
+			if value != "kafka-exporter" {
+				return "", fmt.Errorf("no metrics as of %s", value)
+			}
+			s.pages.KafkaExporter = true
+			continue
 		}
 		d, err := time.ParseDuration(value)
 		if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/lso-exporter/lso-exporter/collector"
-	"github.com/lso-exporter/lso-exporter/metrics"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
 	"github.com/lso-exporter/lso-exporter/test/kafka"
 	"github.com/lso-exporter/lso-exporter/test/litmus"
@@ -101,7 +100,7 @@ func playOnSimulator(t *testing.T, features map[string]int16, folders ...string)
 				s := newStage()
 				s.cluster, s.witness, s.sim = w, w.witness, w.sim
 				s.restart = func() *exporter {
-					e, _ := w.exporter(s.options, metrics.Options{})
+					e, _ := w.exporter(s.options, s.pages)
 					return e
 				}
 				s.exporter = s.restart()
@@ -155,7 +154,7 @@ func TestOnKafka(t *testing.T) {
 				s := newStage()
 				s.cluster, s.witness, s.kafka = watched.Watch(network), watched, cluster
 				s.restart = func() *exporter {
-					e := newExporter(t, t.Name(), client, network.Now, s.options, metrics.Options{})
+					e := newExporter(t, t.Name(), client, network.Now, s.options, s.pages)
 					t.Cleanup(func() { e.judge(watched.Acts()) })
 					return e
 				}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/lso-exporter/lso-exporter/collector"
 	"github.com/lso-exporter/lso-exporter/lag"
+	"github.com/lso-exporter/lso-exporter/metrics"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
 	"github.com/lso-exporter/lso-exporter/test/kafka"
@@ -36,6 +37,7 @@ type stage struct {
 	faults   map[string]func() // what removes them
 	members  map[string]member // the only member of each group
 	options  collector.Options // of the next exporter
+	pages    metrics.Options   // of its pages
 	sessions map[string]*shareSession
 	topicIDs map[string][16]byte
 	partial  *lag.View // of the last sweep that missed something
@@ -203,7 +205,7 @@ func (pick *selection) take(words []string, name func(symbol string) string, loc
 			pick.round = n
 		case labelled && brokerLetter.MatchString(value):
 			pick.labels[key] = strconv.Itoa(int(value[0]-'A') + 1)
-		case labelled && idSymbol.MatchString(value):
+		case labelled && (idSymbol.MatchString(value) || groupSymbol.MatchString(value)):
 			pick.labels[key] = name(value)
 		case labelled:
 			pick.labels[key] = value

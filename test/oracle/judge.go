@@ -216,6 +216,21 @@ var rules = map[string]func(*verdict, sample){
 	"kafka_transaction_duration_seconds":           nil,
 	"kafka_transaction_completion_seconds":         nil,
 	"kafka_transaction_partitions":                 nil,
+
+	"kafka_brokers":                                    countOf("kafka_broker_info"),
+	"kafka_topic_partitions":                           countOf(replicas),
+	"kafka_topic_partition_current_offset":             as(highWater),
+	"kafka_topic_partition_oldest_offset":              as(logStart),
+	"kafka_topic_partition_leader":                     as(leader),
+	"kafka_topic_partition_leader_is_preferred":        (*verdict).preferred,
+	"kafka_topic_partition_replicas":                   as(replicas),
+	"kafka_topic_partition_in_sync_replica":            as(inSync),
+	"kafka_topic_partition_under_replicated_partition": (*verdict).underReplicated,
+	"kafka_consumergroup_current_offset":               as(committed),
+	"kafka_consumergroup_current_offset_sum":           sumOf("kafka_consumergroup_current_offset"),
+	"kafka_consumergroup_lag":                          (*verdict).lagWithLost,
+	"kafka_consumergroup_lag_sum":                      sumOf("kafka_consumergroup_lag"),
+	"kafka_consumergroup_members":                      as(members),
 }
 
 // The metrics by name.
