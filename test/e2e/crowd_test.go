@@ -171,7 +171,9 @@ func underCrowd(t *testing.T, bootstrap []string, faults scenario.Faults, while 
 	}
 	sweeps := 0
 	verdicts := map[string]int{}
-	for end := time.Now().Add(while); time.Now().Before(end); sweeps++ {
+	// A busy machine may need longer to find a transaction that stands still.
+	began := time.Now()
+	for ; time.Since(began) < while || len(verdicts) == 0 && time.Since(began) < 10*while; sweeps++ {
 		for _, m := range parsePage(e.sweep())["kafka_partition_blocking_transaction_info"] {
 			verdicts[labelsOf(m)["verdict"]]++
 		}
