@@ -108,6 +108,10 @@ var told = []story{
 			return []*exporter{gone, frozen, refused}
 		}(),
 	},
+	{
+		name: "bad configurations", minutes: 12,
+		exporters: []*exporter{misread(blue, "a:10308", always), misread("", "b:10308", always)},
+	},
 }
 
 // The alerts of promtool's complaint about alerts that it did not expect.

@@ -18,7 +18,8 @@ const (
 
 func exporterAlerts(s scope) []Alert {
 	return []Alert{
-		s.exporterDown(), s.exporterTargetDown(), s.exporterStale(), s.exporterIncomplete(), s.exporterUnauthorized(),
+		s.exporterDown(), s.exporterTargetDown(), s.exporterStale(), s.exporterIncomplete(),
+		s.exporterUnauthorized(), s.exporterReloadFailed(),
 	}
 }
 
@@ -98,5 +99,19 @@ func (s scope) exporterUnauthorized() Alert {
 		Runbook:     "exporter-unauthorized",
 		Meaning:     "Kafka refuses an exporter's principal a right that it needs, or one that it needs to name a blocking transaction.",
 		Thresholds:  []Threshold{{"alerts.exporter_down", duration(s.ExporterDown)}},
+	}
+}
+
+func (s scope) exporterReloadFailed() Alert {
+	return Alert{
+		Name: "LSOExporterReloadFailed", Severity: Warning, Subject: subject(byTarget), For: s.ExporterReload,
+		Expr: comment("What is told of the process has no label cluster, and takes that of the sweeps.",
+			fmt.Sprintf("max by (%s) (%s)\nand on (job, instance)\nlso_exporter_config_last_reload_successful == 0", byTarget, s.series(alive))),
+		Summary:     "Exporter " + ofExporter + " could not reload its configuration",
+		Description: "The configuration that this exporter read last is bad. The one before is in effect, and everything is watched as that says. With most mistakes, the exporter would not start again.",
+		NextStep:    "Find the mistakes in the exporter's log, or by lso-exporter config check on its host, and correct them.",
+		Runbook:     "exporter-reload-failed",
+		Meaning:     "The configuration that an exporter read last is bad, and the one before is in effect.",
+		Thresholds:  []Threshold{{"alerts.exporter_reload", duration(s.ExporterReload)}},
 	}
 }

@@ -690,6 +690,86 @@ var stories = []story{
 			{"LSOExporterIncomplete", exporterA(), 17, 20},
 		},
 	},
+
+	// Configurations.
+	{
+		name: "a configuration that cannot be reloaded, and is corrected", minutes: 30,
+		exporters: []*exporter{misread(blue, "a:10308", between(2, 21))},
+		firing:    []firing{{"LSOExporterReloadFailed", exporterA(), 12, 20}},
+	},
+	{
+		name: "a configuration that is corrected in time", minutes: 30,
+		exporters: []*exporter{misread(blue, "a:10308", between(2, 11))},
+	},
+	{
+		name: "a threshold for reloads", minutes: 8,
+		settings:  []string{"ALERTS_EXPORTER_RELOAD=2m"},
+		exporters: []*exporter{misread(blue, "a:10308", from(2))},
+		firing:    []firing{{"LSOExporterReloadFailed", exporterA(), 4, 8}},
+	},
+	{
+		name: "a bad configuration, and an exporter that restarts with a good one", minutes: 30,
+		exporters: func() []*exporter {
+			e := misread(blue, "a:10308", between(2, 11))
+			e.up, e.starts = between(11, 12).not(), []float64{12}
+			return []*exporter{e}
+		}(),
+	},
+	{
+		name: "a bad configuration, and an exporter that does not start again with it", minutes: 30,
+		exporters: func() []*exporter {
+			e := misread(blue, "a:10308", from(2))
+			e.up = between(0, 15)
+			return []*exporter{e, {of: e.of, instance: "b:10308"}}
+		}(),
+		firing: []firing{
+			{"LSOExporterReloadFailed", exporterA(), 12, 14},
+			{"LSOExporterTargetDown", exporterA(), 20, 30},
+		},
+	},
+	{
+		name: "a bad configuration, and an exporter that does not tell of reloads", minutes: 20,
+		exporters: func() []*exporter {
+			e := misread(blue, "a:10308", from(2))
+			e.without = []string{reloadSuccessful}
+			return []*exporter{e}
+		}(),
+	},
+	{
+		name: "a bad configuration of a cluster that cannot be read", minutes: 16,
+		exporters: func() []*exporter {
+			e := misread(blue, "a:10308", from(2))
+			e.incomplete = from(2)
+			return []*exporter{e}
+		}(),
+		firing: []firing{{"LSOExporterReloadFailed", exporterA(), 12, 16}},
+	},
+	{
+		name: "two exporters of one cluster, of which one reads a bad configuration", minutes: 20,
+		exporters: []*exporter{misread(blue, "b:10308", never), misread(blue, "a:10308", from(2))},
+		firing:    []firing{{"LSOExporterReloadFailed", exporterA(), 12, 20}},
+	},
+	{
+		name: "two clusters, with a bad configuration for one", minutes: 20,
+		exporters: []*exporter{misread(blue, "a:10308", never), misread(green, "g:10308", from(2))},
+		firing:    []firing{{"LSOExporterReloadFailed", in(green, of("job", "lso-exporter", "instance", "g:10308")), 12, 20}},
+	},
+	{
+		name: "two clusters, with bad configurations, and rules for one", minutes: 20,
+		settings:  []string{"CLUSTER=blue"},
+		exporters: []*exporter{misread(blue, "a:10308", from(5)), misread(green, "g:10308", from(2))},
+		firing:    []firing{{"LSOExporterReloadFailed", exporterA(), 15, 20}},
+	},
+	{
+		name: "a bad configuration, in a cluster without a name", minutes: 15,
+		exporters: []*exporter{misread("", "a:10308", from(2))},
+		firing:    []firing{{"LSOExporterReloadFailed", map[string]string{"job": "lso-exporter", "instance": "a:10308"}, 12, 15}},
+	},
+}
+
+// misread is an exporter whose configuration is bad at times.
+func misread(name, instance string, when present) *exporter {
+	return &exporter{of: clusterOf(name, []partition{busy(0)}), instance: instance, misread: when}
 }
 
 // objective adds the label of an objective.

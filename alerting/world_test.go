@@ -94,6 +94,9 @@ type cluster struct {
 	completing course
 }
 
+// reloadSuccessful is the one metric of stories that has no cluster's name.
+const reloadSuccessful = "lso_exporter_config_last_reload_successful"
+
 // An exporter is one process that watches a cluster.
 type exporter struct {
 	of       *cluster
@@ -110,6 +113,8 @@ type exporter struct {
 	kind       string
 	// sweepless is one whose first sweep does not end.
 	sweepless bool
+	// misread is when the configuration that it read last is bad; nil for never.
+	misread present
 
 	held   map[string]memory  // by partition
 	since  map[string]float64 // by what began
@@ -201,7 +206,7 @@ func (e *exporter) page(m float64) map[string]float64 {
 			}
 		}
 		l := e.target()
-		if e.of.name != "" {
+		if e.of.name != "" && name != reloadSuccessful { // that is of the process
 			l["cluster"] = e.of.name
 		}
 		for i := 0; i < len(pairs); i += 2 {
@@ -222,6 +227,7 @@ func (e *exporter) page(m float64) map[string]float64 {
 		kind = "unreachable"
 	}
 	add(e.errors, "lso_exporter_errors_total", "kind", kind)
+	add(boolean(e.misread == nil || !e.misread(m)), reloadSuccessful)
 	for _, p := range e.of.partitions {
 		e.partition(m, p, add)
 	}

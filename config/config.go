@@ -188,6 +188,9 @@ type Alerts struct {
 	// ExporterDown is how long a cluster may go without an exporter,
 	// ExporterIncomplete for how long sweeps may miss something.
 	ExporterDown, ExporterIncomplete time.Duration
+	// ExporterReload is for how long the configuration in effect may be another
+	// than the one that was read last, as that was bad.
+	ExporterReload time.Duration
 	// ExporterStale is the age from which on a sweep is not relied upon; at
 	// least three times Sweep.Interval.
 	ExporterStale time.Duration

@@ -21,7 +21,7 @@ func exporterRow() row {
 			"Errors in the last five minutes because Kafka refused the exporter a right.",
 			3, unitExact, steps(good, from(0.5, worrying)),
 			"sum(increase("+of("lso_exporter_errors_total", `kind="unauthorized"`)+"[5m]))"),
-		figure("Bad reloads", "configuration.md",
+		figure("Bad reloads", "runbooks/exporter-reload-failed.md",
 			"Exporters that found mistakes when they read their configuration last, and go on under the one before.",
 			3, unitExact, steps(good, from(1, worrying)),
 			number(of(reload)+" == 0", of(reload))),
