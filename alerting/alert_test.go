@@ -63,7 +63,8 @@ func TestQueriesAreOfTheCatalogue(t *testing.T) {
 		"reason":     textsOf(lag.Reasons()),
 		"age_source": textsOf([]lag.AgeSource{lag.AgeByCoordinator, lag.AgeByProducer, lag.AgeByObservation}),
 		"state":      textsOf(lag.GroupStates()),
-		"kind":       textsOf([]lag.MissKind{lag.MissUnauthorized}),
+		"kind":       textsOf([]lag.MissKind{lag.MissUnauthorized, lag.MissAuthentication, lag.MissTLS}),
+		"error":      textsOf([]lag.MissKind{lag.MissAuthentication, lag.MissTLS}),
 	}
 	tried := make(map[string]bool)
 	for _, a := range allAlerts(t) {

@@ -129,3 +129,29 @@ func (s scope) errors() string {
 	return ask(fmt.Sprintf("sum by (kind) (increase(%s[10m])) > 0",
 		s.series("lso_exporter_errors_total", same(about...)...)), about...).list("kind", "none in the last ten minutes")
 }
+
+// securing matches, by its label, errors of connections that could not be
+// secured.
+func securing(label string) string { return label + `=~"authentication|tls"` }
+
+// howRefused is a sentence on each of the ways in which the alert's exporter
+// fails to get a secured connection.
+func (s scope) howRefused() string {
+	s.cluster = ""
+	about := []string{"cluster", "job", "instance"}
+	return ask(fmt.Sprintf("sum by (kind) (increase(%s[10m])) > 0",
+		s.series("lso_exporter_errors_total", append(same(about...), securing("kind"))...)), about...).
+		answered("{{ range $i, $sample := sortByLabel `kind` . }}{{ if $i }} {{ end }}"+
+			"{{ if eq $sample.Labels.kind `tls` }}TLS fails: a certificate is not trusted, has expired or has another name, or the port is none with TLS."+
+			"{{ else }}The login fails: brokers refuse it, or there is nothing to log in with.{{ end }}{{ end }}",
+			"The login fails, or TLS.")
+}
+
+// refusing are the brokers to which the alert's exporter gets no secured
+// connection, ten at most.
+func (s scope) refusing() string {
+	s.cluster = ""
+	about := []string{"cluster", "job", "instance"}
+	return ask(fmt.Sprintf("topk(10, sum by (broker) (increase(%s[10m])) > 0)",
+		s.series("lso_exporter_requests_total", append(same(about...), securing("error"))...)), about...).list("broker", notKnown)
+}

@@ -109,6 +109,16 @@ var told = []story{
 		}(),
 	},
 	{
+		name: "an exporter with an old password, one whose authorities are not the brokers', and one that does not count requests", minutes: 9,
+		exporters: func() []*exporter {
+			other := refused("tls", always)
+			other.instance, other.of = "b:10308", clusterOf("", nil)
+			silent := refused("tls", always)
+			silent.instance, silent.without = "c:10308", []string{"lso_exporter_requests_total"}
+			return []*exporter{refused("authentication", always), other, silent}
+		}(),
+	},
+	{
 		name: "bad configurations", minutes: 12,
 		exporters: []*exporter{misread(blue, "a:10308", always), misread("", "b:10308", always)},
 	},

@@ -19,7 +19,7 @@ const (
 func exporterAlerts(s scope) []Alert {
 	return []Alert{
 		s.exporterDown(), s.exporterTargetDown(), s.exporterStale(), s.exporterIncomplete(),
-		s.exporterUnauthorized(), s.exporterReloadFailed(),
+		s.exporterAuthenticationFailed(), s.exporterUnauthorized(), s.exporterReloadFailed(),
 	}
 }
 
@@ -83,6 +83,23 @@ func (s scope) exporterIncomplete() Alert {
 		Runbook:     "exporter-incomplete",
 		Meaning:     "An exporter's sweeps miss something all the time: a broker that does not answer, a partition without a leader, the whole cluster.",
 		Thresholds:  []Threshold{{"alerts.exporter_incomplete", duration(s.ExporterIncomplete)}},
+	}
+}
+
+func (s scope) exporterAuthenticationFailed() Alert {
+	return Alert{
+		Name: "LSOExporterAuthenticationFailed", Severity: Warning, Subject: subject(byTarget), For: s.ExporterDown,
+		// Errors are remembered for five minutes; a password that was wrong for one
+		// is over when a sweep is complete again.
+		Expr: fmt.Sprintf("max by (%s) (increase(%s[5m])) > 0\nand on (%s)\nmax by (%s) (%s) == 0",
+			byTarget, s.series("lso_exporter_errors_total", securing("kind")), byTarget, byTarget, s.series(alive)),
+		Summary: "Exporter " + ofExporter + " fails to log in, or to set up TLS",
+		Description: s.howRefused() + " Brokers: " + s.refusing() + ". What only they can tell has no samples, and no alert is raised about it; " +
+			"if they are all there are, this exporter sees nothing of the cluster.",
+		NextStep:   "Find what is refused in the exporter's log, or run lso-exporter diagnose with its configuration, and look the sentence up in the runbook.",
+		Runbook:    "exporter-authentication-failed",
+		Meaning:    "A broker refuses the login of an exporter, or the two cannot agree on TLS: a password that has changed, a certificate that has expired or is not trusted.",
+		Thresholds: []Threshold{{"alerts.exporter_down", duration(s.ExporterDown)}},
 	}
 }
 

@@ -691,6 +691,88 @@ var stories = []story{
 		},
 	},
 
+	// Logins and TLS.
+	{
+		name: "an exporter whose password has changed", minutes: 30,
+		exporters: []*exporter{refused("authentication", between(2, 21))},
+		firing: []firing{
+			{"LSOExporterAuthenticationFailed", exporterA(), 7, 20},
+			{"LSOExporterIncomplete", exporterA(), 17, 20},
+		},
+	},
+	{
+		name: "one broker's certificate that has expired", minutes: 12,
+		exporters: []*exporter{refused("tls", from(2))},
+		firing:    []firing{{"LSOExporterAuthenticationFailed", exporterA(), 7, 12}},
+	},
+	{
+		name: "a password that is changed at the brokers four minutes before it is at the exporter", minutes: 20,
+		exporters: []*exporter{refused("authentication", between(2, 6))},
+	},
+	{
+		name: "a login that fails, an exporter that restarts, and it still fails", minutes: 20,
+		exporters: func() []*exporter {
+			e := refused("authentication", from(2))
+			e.starts = []float64{4, 10}
+			return []*exporter{e}
+		}(),
+		firing: []firing{
+			{"LSOExporterAuthenticationFailed", exporterA(), 7, 20},
+			{"LSOExporterIncomplete", exporterA(), 17, 20},
+		},
+	},
+	{
+		name: "a login that fails, and an exporter that restarts with the right password", minutes: 20,
+		exporters: func() []*exporter {
+			e := refused("authentication", between(2, 5))
+			e.up, e.starts = between(5, 6).not(), []float64{6}
+			return []*exporter{e}
+		}(),
+	},
+	{
+		name: "logins that fail, and an exporter that does not count errors", minutes: 15,
+		exporters: func() []*exporter {
+			e := refused("authentication", from(2))
+			e.without = []string{"lso_exporter_errors_total"}
+			return []*exporter{e}
+		}(),
+	},
+	{
+		name: "two exporters of one cluster, of which one has the old password", minutes: 15,
+		exporters: []*exporter{
+			{of: clusterOf(blue, []partition{busy(0)}), instance: "b:10308"},
+			refused("authentication", from(2)),
+		},
+		firing: []firing{{"LSOExporterAuthenticationFailed", exporterA(), 7, 15}},
+	},
+	{
+		name: "two exporters of one cluster, and neither gets TLS", minutes: 15,
+		exporters: []*exporter{
+			{of: clusterOf(blue, nil), instance: "b:10308", incomplete: from(4), kind: "tls"},
+			refused("tls", from(2)),
+		},
+		firing: []firing{
+			{"LSOExporterAuthenticationFailed", exporterA(), 7, 15},
+			{"LSOExporterAuthenticationFailed", of("job", "lso-exporter", "instance", "b:10308"), 9, 15},
+		},
+	},
+	{
+		name: "two clusters, of which one refuses the login", minutes: 15,
+		exporters: []*exporter{
+			watched(clusterOf(blue, []partition{busy(0)})),
+			{of: clusterOf(green, nil), instance: "g:10308", incomplete: from(2), kind: "authentication"},
+		},
+		firing: []firing{{"LSOExporterAuthenticationFailed", in(green, of("job", "lso-exporter", "instance", "g:10308")), 7, 15}},
+	},
+	{
+		name: "two clusters, of which one refuses the login, and rules for the other", minutes: 15,
+		settings: []string{"CLUSTER=blue"},
+		exporters: []*exporter{
+			watched(clusterOf(blue, []partition{busy(0)})),
+			{of: clusterOf(green, nil), instance: "g:10308", incomplete: from(2), kind: "authentication"},
+		},
+	},
+
 	// Configurations.
 	{
 		name: "a configuration that cannot be reloaded, and is corrected", minutes: 30,
@@ -765,6 +847,14 @@ var stories = []story{
 		exporters: []*exporter{misread("", "a:10308", from(2))},
 		firing:    []firing{{"LSOExporterReloadFailed", map[string]string{"job": "lso-exporter", "instance": "a:10308"}, 12, 15}},
 	},
+}
+
+// refused is an exporter to which, at times, a broker gives no secured
+// connection.
+func refused(kind string, when present) *exporter {
+	e := watched(clusterOf(blue, []partition{busy(0)}))
+	e.incomplete, e.kind = when, kind
+	return e
 }
 
 // misread is an exporter whose configuration is bad at times.

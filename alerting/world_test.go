@@ -227,6 +227,7 @@ func (e *exporter) page(m float64) map[string]float64 {
 		kind = "unreachable"
 	}
 	add(e.errors, "lso_exporter_errors_total", "kind", kind)
+	add(e.errors, "lso_exporter_requests_total", "api", "ListOffsets", "broker", "2", "error", kind)
 	add(boolean(e.misread == nil || !e.misread(m)), reloadSuccessful)
 	for _, p := range e.of.partitions {
 		e.partition(m, p, add)

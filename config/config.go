@@ -185,8 +185,9 @@ type Alerts struct {
 	// missed.
 	GroupSeen time.Duration
 
-	// ExporterDown is how long a cluster may go without an exporter,
-	// ExporterIncomplete for how long sweeps may miss something.
+	// ExporterDown is how long a cluster may go without an exporter, and an
+	// exporter without a login or a right; ExporterIncomplete for how long sweeps
+	// may miss something.
 	ExporterDown, ExporterIncomplete time.Duration
 	// ExporterReload is for how long the configuration in effect may be another
 	// than the one that was read last, as that was bad.

@@ -197,7 +197,7 @@ var settings = slices.Concat([]setting{
 		func(c *Config) *time.Duration { return &c.Alerts.Commits }, 0, week),
 	duration("alerts.group_seen", "alerts.group-seen", "How long a group is missed that has no members and does not commit any more. Abandoned groups keep their commits for days.",
 		func(c *Config) *time.Duration { return &c.Alerts.GroupSeen }, time.Minute, 4*week),
-	duration("alerts.exporter_down", "alerts.exporter-down", "For how long a cluster may go without an exporter, and an exporter without a right that it needs.",
+	duration("alerts.exporter_down", "alerts.exporter-down", "For how long a cluster may go without an exporter, and an exporter without a login or a right that it needs.",
 		func(c *Config) *time.Duration { return &c.Alerts.ExporterDown }, 0, week),
 	duration("alerts.exporter_stale", "alerts.exporter-stale", "Age from which on a sweep is stale: an alert says so, and no other alert relies on that exporter. At least three times sweep.interval; `0s` stands for that and two minutes more. It must also exceed sweep.interval plus Prometheus' scrape interval.",
 		func(c *Config) *time.Duration { return &c.Alerts.ExporterStale }, 0, week),
