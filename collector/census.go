@@ -27,6 +27,9 @@ func (w *sweep) readCensus(ctx context.Context) *lag.Census {
 	if w.census == nil || now.Sub(w.census.Taken) >= w.options.CensusPeriod {
 		w.census = w.takeCensus(ctx, now)
 	}
+	if w.idsHidden {
+		w.misses.add(lag.MissUnauthorized, "transactional ids", 1, "this principal lacks the right to describe the ids of its scope (Describe on transactional ids)", Transactions)
+	}
 	return w.census
 }
 
@@ -68,7 +71,7 @@ func (w *sweep) takeCensus(ctx context.Context, now time.Time) *lag.Census {
 	census, counts := &lag.Census{Taken: now}, make(idCounts)
 	requests := make(map[int32]kmsg.Request)
 	for _, broker := range u.brokers {
-		requests[broker] = kmsg.NewPtrListTransactionsRequest()
+		requests[broker] = u.idsRequest()
 		u.listed[broker] = true
 	}
 	u.askAll(ctx, "ListTransactions", one(requests),
@@ -82,7 +85,7 @@ func (w *sweep) takeCensus(ctx context.Context, now time.Time) *lag.Census {
 	u.result.Uncovered = u.uncovered()
 	u.newUnowned()
 	names := u.found
-	for leader, probes := range u.probesByLeader() {
+	for leader, probes := range u.probesByLeader(u.options.SightID) {
 		names[leader] = append(names[leader], probes...)
 	}
 	u.askAll(ctx, "DescribeTransactions", describeRequests(names),
@@ -99,6 +102,7 @@ func (w *sweep) takeCensus(ctx context.Context, now time.Time) *lag.Census {
 			}
 		},
 		func(id int32, kind lag.MissKind) { u.unowned.silent[id] = coordinatorReason(kind, 0) })
+	u.idsHidden = u.options.TransactionalIDs != nil && u.unowned.hidden && len(counts) == 0
 	slices.SortFunc(census.Deciding, func(a, b lag.DecidingTransaction) int { return strings.Compare(a.ID, b.ID) })
 	if u.result.Uncovered == lag.ReasonNone && !u.unowned.hidden && !slices.Contains(u.unowned.spoke, false) {
 		census.IDs = lag.Known(counts.list())
@@ -110,6 +114,9 @@ func (w *sweep) takeCensus(ctx context.Context, now time.Time) *lag.Census {
 func (u *lookUp) countIDs(id int32, resp *kmsg.ListTransactionsResponse, counts idCounts) {
 	for i := range resp.TransactionStates {
 		s := &resp.TransactionStates[i]
+		if !u.options.tells(s.TransactionalID) {
+			continue
+		}
 		counts.add(u.options.Application(s.TransactionalID), lag.TransactionState(s.TransactionState))
 		if decided(s.TransactionState) && len(u.found[id]) < maxIDs {
 			u.found[id] = append(u.found[id], s.TransactionalID)

@@ -25,6 +25,8 @@ type fake struct {
 
 	transactions []*fakeTransaction
 	coordinators map[int32]int16 // what ListTransactions answers in place of a list
+	oldLists     bool            // ListTransactions knows no expressions
+	onlyIDs      string          // what ids begin with that the principal may describe
 	hidesIDs     bool            // the principal may describe no transactional id
 	unaware      map[int32]bool  // brokers that do not know yet that they coordinate
 	scanPeriod   string          // empty: it may not be read

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -59,8 +60,12 @@ func (f *fake) listTransactions(broker int32, r *kmsg.ListTransactionsRequest) k
 	if resp.ErrorCode != 0 {
 		return resp
 	}
+	ours := regexp.MustCompile(".*")
+	if r.TransactionalIDPattern != nil && !f.oldLists {
+		ours = regexp.MustCompile(*r.TransactionalIDPattern)
+	}
 	for _, t := range f.transactions {
-		if t.coordinator != broker || f.hidesIDs || f.unaware[broker] || f.denied(t.id) || len(r.ProducerIDFilters) > 0 && !slices.Contains(r.ProducerIDFilters, t.producer) {
+		if !ours.MatchString(t.id) || t.coordinator != broker || f.hidesIDs || f.unaware[broker] || f.denied(t.id) || len(r.ProducerIDFilters) > 0 && !slices.Contains(r.ProducerIDFilters, t.producer) {
 			continue
 		}
 		s := kmsg.NewListTransactionsResponseTransactionState()
@@ -109,9 +114,10 @@ func (f *fake) stateLeader(id string) int32 {
 	return partitions[kafka.PartitionFor(id, int32(len(partitions)))].leader
 }
 
-// denied says whether one of the fake's ACLs, all of which deny, is about an id.
+// denied says whether an id may not be described: whether it is not of the only
+// kind that may be, or one of the fake's ACLs, all of which deny, is about it.
 func (f *fake) denied(id string) bool {
-	return slices.ContainsFunc(f.denials, func(d fakeDenial) bool {
+	return !strings.HasPrefix(id, f.onlyIDs) || slices.ContainsFunc(f.denials, func(d fakeDenial) bool {
 		return d.prefix && strings.HasPrefix(id, d.name) || d.name == id
 	})
 }

@@ -2,8 +2,10 @@ package collector
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"time"
 
@@ -88,6 +90,17 @@ type Options struct {
 	// goroutines.
 	Assigned func(lag.Member) bool
 
+	// TransactionalIDs limits what is read to the partitions that transactional
+	// ids write which it matches, and what is told of transactional ids to these;
+	// groups are not read. It must match whole ids. nil means all there is. Not
+	// together with Assigned.
+	TransactionalIDs *regexp.Regexp
+
+	// SightID is what ids begin with that are described, though nobody uses them,
+	// to find out whether a census saw all ids that TransactionalIDs matches: it
+	// should take the same rights as they do. Default: as no other id does.
+	SightID string
+
 	// Observer is told what the sweeps do; default Unobserved.
 	Observer Observer
 
@@ -124,6 +137,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("audit period %v is negative", o.AuditPeriod)
 	case o.StillAfter < 0:
 		return fmt.Errorf("still after %v is negative", o.StillAfter)
+	case o.Assigned != nil && o.TransactionalIDs != nil:
+		return errors.New("a scope of members and one of transactional ids exclude each other")
 	}
 	return nil
 }
@@ -147,6 +162,7 @@ func (o Options) withDefaults() Options {
 		o.Groups = all
 	}
 	o.SightTopic, o.SightGroup = cmp.Or(o.SightTopic, unusedTopic), cmp.Or(o.SightGroup, unusedGroup)
+	o.SightID = cmp.Or(o.SightID, unusedID)
 	if o.Deadline == 0 {
 		o.Deadline = o.Period * 3 / 4
 	}
@@ -175,7 +191,9 @@ func (o Options) withDefaults() Options {
 }
 
 // enabled says whether a collector is switched on.
-func (o *Options) enabled(c Collector) bool { return !slices.Contains(o.Disabled, c) }
+func (o *Options) enabled(c Collector) bool {
+	return !slices.Contains(o.Disabled, c) && (c != Groups || o.TransactionalIDs == nil)
+}
 
 // readsOffsets says whether the offsets of partitions are read: the collector
 // groups needs them for the lags, transactions to know what stands still.

@@ -49,7 +49,9 @@ func (r *Runner) Succeed(client Client, options Options) *Runner {
 
 // tracking are the settings of the tracker that goes with the options.
 func (o *Options) tracking() lag.Settings {
-	return lag.Settings{Period: o.Period, StillAfter: o.StillAfter, StalledAfter: o.LookUpAfter, ReadUncommitted: o.ReadUncommitted}
+	return lag.Settings{
+		Period: o.Period, StillAfter: o.StillAfter, StalledAfter: o.LookUpAfter, ReadUncommitted: o.ReadUncommitted, TellsTransaction: o.tells,
+	}
 }
 
 // Run sweeps at once and then once every period, one sweep at a time, until

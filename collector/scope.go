@@ -8,16 +8,19 @@ import (
 )
 
 // This file limits a sweep to what is to be shown, before requests are made:
-// to the partitions that members of a scope are assigned, and, where only lags
-// need offsets, to the partitions on which groups have commits. It costs no
-// request more: log starts are then read behind the commits, with the other
-// offsets.
+// to the partitions that members of a scope are assigned, or that its
+// transactional ids write (idscope.go), and, where only lags need offsets, to
+// the partitions on which groups have commits. It costs no request more: log
+// starts are then read behind the commits, with the other offsets.
 
 // narrow says whether the offsets of only some partitions are read, which the
 // groups tell.
 func (o *Options) narrow() bool {
-	return o.Assigned != nil || o.enabled(Groups) && !o.enabled(Offsets) && !o.enabled(Transactions)
+	return o.scoped() || o.enabled(Groups) && !o.enabled(Offsets) && !o.enabled(Transactions)
 }
+
+// scoped says whether only some partitions are shown.
+func (o *Options) scoped() bool { return o.Assigned != nil || o.TransactionalIDs != nil }
 
 // keepAssigned drops the groups of which no member of the scope is assigned a
 // partition, and notes which ones the others' are.
@@ -73,7 +76,7 @@ func owns(own []lag.TopicPartitions, topic string, partition int32) bool {
 	return ok && slices.Contains(own[i].Partitions, partition)
 }
 
-// setNeeds finds out which partitions' offsets are needed, once groups are read.
+// setNeeds finds out which partitions' offsets are needed, once step 1 is read.
 func (w *sweep) setNeeds() {
 	w.shown = make(map[int]bool)
 	for i := range w.groups {
@@ -83,6 +86,9 @@ func (w *sweep) setNeeds() {
 				w.need(w.shown, t.Topic, n)
 			}
 		}
+	}
+	for at := range w.written {
+		w.need(w.shown, at.topic, at.partition)
 	}
 	w.needed = make(map[int]bool)
 	for place := range w.shown {
@@ -128,7 +134,7 @@ func (w *sweep) plans() map[int32]*plan {
 // shown, with what is shown of them.
 func (w *sweep) topics() []lag.Topic {
 	all := w.layout.topicsOf(w.partitions)
-	if w.options.Assigned == nil {
+	if !w.options.scoped() {
 		return all
 	}
 	var topics []lag.Topic

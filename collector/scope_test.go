@@ -33,6 +33,15 @@ func shownBy(s lag.Sample) string {
 	return text
 }
 
+// noteOffsets notes which partitions a request asks for.
+func noteOffsets(asked map[string]bool, r *kmsg.ListOffsetsRequest) {
+	for _, topic := range r.Topics {
+		for _, p := range topic.Partitions {
+			asked[fmt.Sprint(topic.Topic, "-", p.Partition)] = true
+		}
+	}
+}
+
 // inScope returns a sweeper that shows what one member is assigned.
 func inScope(f *fake, member string) *Sweeper {
 	return NewSweeper(f, Options{
@@ -74,11 +83,7 @@ func TestScope(t *testing.T) {
 		f.before = func(_ int32, req kmsg.Request) (kmsg.Response, error) {
 			switch r := req.(type) {
 			case *kmsg.ListOffsetsRequest:
-				for _, topic := range r.Topics {
-					for _, p := range topic.Partitions {
-						asked[fmt.Sprint(topic.Topic, "-", p.Partition)] = true
-					}
-				}
+				noteOffsets(asked, r)
 			case *kmsg.OffsetFetchRequest:
 				for _, group := range r.Groups {
 					asked[group.Group] = true

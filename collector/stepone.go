@@ -22,6 +22,7 @@ type stepOne struct {
 	own     map[string][]lag.TopicPartitions
 	outside []string
 	moved   []string // groups of which it says that it is not the coordinator
+	ids     *ownIDs  // in a scope of transactional ids, those that it listed; nil if it did not
 	misses  misses
 	starts  []answered // one for each chunk of the plan; without answer where there was none
 }
@@ -78,6 +79,7 @@ func (w *sweep) readStepOne(ctx context.Context) {
 		default:
 			unlisted[id] = true
 			w.misses.add(lag.MissDeadline, brokerSubject(id), 1, "commits and log starts", Offsets, Groups)
+			w.failIDs()
 		}
 	}
 	if w.options.enabled(Groups) {
@@ -86,6 +88,7 @@ func (w *sweep) readStepOne(ctx context.Context) {
 		w.dropNewcomers(limited)
 		w.readHidden(limited)
 	}
+	w.followIDs()
 }
 
 // silent leaves out a suspended broker that has not answered this time either.
@@ -98,6 +101,7 @@ func (w *sweep) silent(id int32) {
 // failBroker marks the collectors as failed that lack what a broker has.
 func (w *sweep) failBroker(id int32) {
 	w.misses.fail(Groups)
+	w.failIDs()
 	if w.layout.plans[id] != nil {
 		w.misses.fail(Offsets)
 	}
@@ -108,6 +112,9 @@ func (w *sweep) askStepOne(ctx context.Context, id int32, suspended bool) *stepO
 	r := &stepOne{line: &line{sweep: w, id: id, probe: suspended}, misses: newMisses()}
 	if w.options.enabled(Groups) {
 		w.askGroups(ctx, r)
+	}
+	if w.options.TransactionalIDs != nil {
+		w.askIDs(ctx, r)
 	}
 	if w.options.readsOffsets() && !w.options.narrow() {
 		for i, c := range w.layout.chunks(id) {
@@ -128,6 +135,7 @@ func (w *sweep) mergeStepOne(id int32, r *stepOne) {
 	for _, name := range r.outside {
 		w.outside[name] = true
 	}
+	w.ids[id] = r.ids
 	w.misses.merge(r.misses)
 	for _, a := range r.starts {
 		w.apply(id, logStart, a)
@@ -136,6 +144,7 @@ func (w *sweep) mergeStepOne(id int32, r *stepOne) {
 	case "":
 	case lag.MissDeadline:
 		w.misses.add(lag.MissDeadline, r.line.subject(), 1, "commits and log starts", Groups, Offsets)
+		w.failIDs()
 	default:
 		w.markDown(r.line)
 		w.failBroker(id)

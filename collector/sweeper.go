@@ -22,7 +22,9 @@
 // only for a group that is not where it was listed, or is listed nowhere. When
 // leaders change in the sweep, Metadata and the steps of their partitions are
 // asked for again; when commits turn up for partitions that nobody knew, only
-// Metadata. A broker that has nothing to answer is not asked. All requests are
+// Metadata. A broker that has nothing to answer is not asked. In a scope of
+// transactional ids ListTransactions and DescribeTransactions take the place of
+// the requests for groups. All requests are
 // raw kmsg: kadm works on a *kgo.Client alone, which would rule out clusters in
 // the same process, and it retries, splits and resolves coordinators with
 // requests of its own, which would escape the order and the budget.
@@ -38,6 +40,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -68,11 +71,15 @@ type Sweeper struct {
 
 	knownOrphans map[topicPartition]bool // as the last sweep found them
 
-	pins        map[topicPartition]*pin // partitions that are below; replaced by each sweep
-	greeted     map[int32]bool          // brokers whose offsets were read once
-	backOffs    map[int32]*backOff      // brokers that failed in look-ups
-	scanPeriods map[int32]scanPeriod    // of coordinators
-	probes      []string                // of unowned, for as many partitions as there were
+	pins           map[topicPartition]*pin    // partitions that are below; replaced by each sweep
+	written        map[topicPartition]*writer // in a scope of transactional ids; see followIDs
+	patternRefused atomic.Bool                // a broker takes the expression of the ids for none
+	idsHidden      bool                       // the last census saw no id of the scope, for lack of rights
+
+	greeted     map[int32]bool       // brokers whose offsets were read once
+	backOffs    map[int32]*backOff   // brokers that failed in look-ups
+	scanPeriods map[int32]scanPeriod // of coordinators
+	probes      map[string][]string  // of unowned, by what they begin with, for as many partitions as there were
 
 	advisor      advisor // nil: nothing is looked up for it
 	decompressor kgo.Decompressor
@@ -110,6 +117,9 @@ func NewSweeper(client Client, options Options) *Sweeper {
 		backOffs:    make(map[int32]*backOff),
 		scanPeriods: make(map[int32]scanPeriod),
 
+		written: make(map[topicPartition]*writer),
+		probes:  make(map[string][]string),
+
 		decompressor: newDecompressor(),
 		pauses:       make(map[pauseKey]*pause),
 	}
@@ -143,6 +153,7 @@ type sweep struct {
 	// In a scope: which partitions of groups are shown, and which groups are not.
 	own     map[string][]lag.TopicPartitions
 	outside map[string]bool
+	ids     map[int32]*ownIDs // by broker; nil for those that did not list them
 	// Where not all offsets are read: the places of those that are shown and of
 	// those that are needed. nil: all.
 	shown, needed map[int]bool
@@ -156,6 +167,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 		Sweeper: s, outlive: ctx, started: s.options.Now(), layout: s.last, known: s.remembered,
 		misses: newMisses(), down: make(map[int32]bool), justFailed: make(map[int32]bool), errors: make(map[int]int16),
 		unwilling: make(map[int32]bool), own: make(map[string][]lag.TopicPartitions), outside: make(map[string]bool),
+		ids: make(map[int32]*ownIDs),
 	}
 	s.count++
 	ctx, cancel := context.WithTimeout(ctx, s.options.Deadline)

@@ -764,7 +764,7 @@ func TestCensus(t *testing.T) {
 // id for each.
 func TestUnusedIDs(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 16, 31, 50, 62, 93, 94, 961, 1000} {
-		for p, id := range unusedIDs(n) {
+		for p, id := range unusedIDs(unusedID, n) {
 			if got := int(kafka.PartitionFor(id, int32(n))); got != p {
 				t.Errorf("%q of %d partitions belongs to %d, want %d", id, n, got, p)
 			}

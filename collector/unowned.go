@@ -51,7 +51,7 @@ type unowned struct {
 // whether it matters that a producer was not listed.
 func (u *lookUp) askUnowned(ctx context.Context, names map[int32][]string) {
 	u.newUnowned()
-	probes := u.probesByLeader()
+	probes := u.probesByLeader(unusedID)
 	if len(probes) == 0 {
 		return
 	}
@@ -72,12 +72,12 @@ func (u *lookUp) newUnowned() {
 	}
 }
 
-// probesByLeader returns the unused ids that each leader of __transaction_state
-// is to describe.
-func (u *lookUp) probesByLeader() map[int32][]string {
+// probesByLeader returns the unused ids, with the same beginning, that each leader
+// of __transaction_state is to describe.
+func (u *lookUp) probesByLeader(beginning string) map[int32][]string {
 	terms := u.layout.transactionState
 	ids := make(map[int32][]string)
-	for partition, id := range u.probeIDs(len(terms)) {
+	for partition, id := range u.probeIDs(beginning, len(terms)) {
 		u.unowned.probes[id] = partition
 		if leader := int32(terms[partition].Leader); leader >= 0 {
 			ids[leader] = append(ids[leader], id)
@@ -88,22 +88,22 @@ func (u *lookUp) probesByLeader() map[int32][]string {
 
 // probeIDs returns, for each partition of __transaction_state, an id that
 // belongs there and that nobody uses.
-func (s *Sweeper) probeIDs(partitions int) []string {
-	if len(s.probes) != partitions {
-		s.probes = unusedIDs(partitions)
+func (s *Sweeper) probeIDs(beginning string, partitions int) []string {
+	if len(s.probes[beginning]) != partitions {
+		s.probes[beginning] = unusedIDs(beginning, partitions)
 	}
-	return s.probes
+	return s.probes[beginning]
 }
 
 // unusedIDs returns an unused id for each of n partitions. Their last two
 // characters are of so many kinds that each partition has one soon: modulo 31,
 // Kafka's hash is little more than the last character.
-func unusedIDs(n int) []string {
+func unusedIDs(beginning string, n int) []string {
 	const first, kinds = '!', '~' - '!' + 1
 	ids := make([]string, n)
 	for i, missing := 0, n; missing > 0; i++ {
-		id := unusedID + " "
-		for rest := i; len(id) < len(unusedID)+3 || rest > 0; rest /= kinds {
+		id := beginning + " "
+		for rest := i; len(id) < len(beginning)+3 || rest > 0; rest /= kinds {
 			id += string(rune(first + rest%kinds))
 		}
 		if p := lag.Keeper(id, n); ids[p] == "" {

@@ -69,6 +69,11 @@ type Settings struct {
 	// ReadUncommitted says of which groups it is known that they read
 	// uncommitted; default none.
 	ReadUncommitted func(group string) bool
+
+	// TellsTransaction says of which transactional ids views tell that they hold
+	// a partition; default all. A partition that another one holds has no
+	// Blocker. One that no id is known to hold has.
+	TellsTransaction func(id string) bool
 }
 
 // NewTracker returns a tracker without history, with default settings, for
@@ -87,6 +92,9 @@ func (s Settings) NewTracker() *Tracker {
 	}
 	if s.ReadUncommitted == nil {
 		s.ReadUncommitted = func(string) bool { return false }
+	}
+	if s.TellsTransaction == nil {
+		s.TellsTransaction = func(string) bool { return true }
 	}
 	if s.Period <= 0 || s.StillAfter < 0 || s.StalledAfter < 0 {
 		panic(fmt.Sprintf("lag: period %v, still after %v, stalled after %v: want them above 0", s.Period, s.StillAfter, s.StalledAfter))
@@ -149,6 +157,9 @@ func (t *Tracker) observeTopics(view *View, s Sample) {
 			memory.partitions[j].judge(&p, evidence{
 				topic: topic.Name, partition: &topic.Partitions[j], transactions: s.Transactions, sweep: t.sweeps,
 			})
+			if b := p.Blocker; b != nil && b.TransactionalID != "" && !t.settings.TellsTransaction(b.TransactionalID) {
+				p.Blocker = nil
+			}
 			backing = append(backing, p)
 		}
 		t.index[topic.Name] = len(view.Topics)

@@ -39,6 +39,9 @@ type Options struct {
 	// Scoped leaves out all that is not about one partition: what N exporters
 	// that share a group between them would each show.
 	Scoped bool
+	// OwnIDs says that what the view tells of transactional ids is of those of a
+	// scope: with Scoped, it is kept.
+	OwnIDs bool
 	// KafkaExporter adds metrics with the names and labels of kafka_exporter.
 	KafkaExporter bool
 	// Build and Fingerprint are shown as metrics.
@@ -55,7 +58,7 @@ func (o Options) shows(s source) bool {
 	switch {
 	case slices.Contains(o.Without, s.Collector), s.kafkaExporter && !o.KafkaExporter:
 		return false
-	case o.Scoped && !slices.Contains(s.Labels, "partition"):
+	case o.Scoped && !slices.Contains(s.Labels, "partition") && !(o.OwnIDs && s.Collector == "transactions"):
 		return false
 	case s.level == perTopic:
 		return o.Granularity != PerGroup
