@@ -70,6 +70,9 @@ type Scope struct {
 	// Empty and nil for any; not both.
 	Host     string
 	ClientID *regexp.Regexp
+	// TransactionalIDs matches the ids that count under ScopeTransactionalID; it
+	// matches whole ids. nil for none.
+	TransactionalIDs *regexp.Regexp
 }
 
 // ScopeKind is how a scope is told.
@@ -80,6 +83,8 @@ const (
 	ScopeAll ScopeKind = "all"
 	// ScopeAssigned is the partitions that some members of groups are assigned.
 	ScopeAssigned ScopeKind = "assigned"
+	// ScopeTransactionalID is the partitions that some transactional ids write.
+	ScopeTransactionalID ScopeKind = "transactional-id"
 )
 
 // Kafka is how the cluster is reached.

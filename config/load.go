@@ -250,16 +250,7 @@ func (l *Loaded) validated(reachesCluster bool) (Config, error) {
 		complain("alerts.exporter_stale", fmt.Sprintf("is shorter than three times sweep.interval (%s), and views of that age are served; lengthen it", brief(least)))
 	}
 	c.checkSecurity(complain, reachesCluster)
-	switch told := c.Scope.Host != "" || c.Scope.ClientID != nil; {
-	case c.Scope.Kind == ScopeAll && told:
-		complain("scope.kind", fmt.Sprintf("leaves scope.host and scope.client_id without effect; write %s, or remove them", ScopeAssigned))
-	case c.Scope.Kind == ScopeAssigned && !told:
-		complain("scope.kind", "needs to be told the members; set scope.host, scope.client_id or both")
-	case c.Scope.Kind == ScopeAssigned && c.Granularity != GranularityPartition:
-		complain("granularity", fmt.Sprintf("does not go with scope.kind %s, which shows nothing but partitions; write %s", ScopeAssigned, GranularityPartition))
-	case c.Scope.Kind == ScopeAssigned && !c.Collectors.Groups:
-		complain("collectors.groups", fmt.Sprintf("does not go with scope.kind %s, which groups tell; write true", ScopeAssigned))
-	}
+	c.checkScope(complain)
 	for _, s := range settings {
 		if s.verify != nil && reachesCluster {
 			if err := s.verify(&c); err != nil {
@@ -287,6 +278,41 @@ func checkWebConfigFile(name string) error {
 	}
 	f.Close()
 	return web.Validate(name)
+}
+
+// checkScope complains of a scope that is not told, or told without effect, or
+// that other settings contradict.
+func (c *Config) checkScope(complain func(key, fault string)) {
+	members, ids := c.Scope.Host != "" || c.Scope.ClientID != nil, c.Scope.TransactionalIDs != nil
+	switch c.Scope.Kind {
+	case ScopeAll:
+		if members {
+			complain("scope.kind", fmt.Sprintf("leaves scope.host and scope.client_id without effect; write %s, or remove them", ScopeAssigned))
+		}
+		if ids {
+			complain("scope.kind", fmt.Sprintf("leaves scope.transactional_ids without effect; write %s, or remove it", ScopeTransactionalID))
+		}
+	case ScopeAssigned:
+		switch {
+		case !members:
+			complain("scope.kind", "needs to be told the members; set scope.host, scope.client_id or both")
+		case ids:
+			complain("scope.kind", "leaves scope.transactional_ids without effect; remove it")
+		case c.Granularity != GranularityPartition:
+			complain("granularity", fmt.Sprintf("does not go with scope.kind %s, which shows nothing but partitions; write %s", ScopeAssigned, GranularityPartition))
+		case !c.Collectors.Groups:
+			complain("collectors.groups", fmt.Sprintf("does not go with scope.kind %s, which groups tell; write true", ScopeAssigned))
+		}
+	case ScopeTransactionalID:
+		switch {
+		case !ids:
+			complain("scope.kind", "needs to be told the ids; set scope.transactional_ids")
+		case members:
+			complain("scope.kind", "leaves scope.host and scope.client_id without effect; remove them")
+		case !c.Collectors.Transactions:
+			complain("collectors.transactions", fmt.Sprintf("does not go with scope.kind %s, which coordinators tell; write true", ScopeTransactionalID))
+		}
+	}
 }
 
 // problem is a problem with the value that a setting has, wherever that came

@@ -150,6 +150,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"scope.kind":                     {text: "assigned"},
 		"scope.host":                     {text: "10.1.2.3"},
 		"scope.client_id":                {text: "app-.*"},
+		"scope.transactional_ids":        {text: "app-.*"},
 		"web.listen_address":             {text: "127.0.0.1:0,[::1]:0", yaml: `["127.0.0.1:0", "[::1]:0"]`},
 		"web.config_file":                {text: "web.yml"},
 		"web.health_listen_address":      {text: "127.0.0.1:0"},
@@ -306,6 +307,31 @@ func TestProblems(t *testing.T) {
 			name: "members, and no scope of them",
 			file: brokers + "scope: {host: 10.1.2.3}\n",
 			want: []string{`exporter.yml: scope.kind = "all" leaves scope.host and scope.client_id without effect; write assigned, or remove them`},
+		},
+		{
+			name: "ids, and no scope of them",
+			file: brokers + "scope: {transactional_ids: 'app-.*'}\n",
+			want: []string{`exporter.yml: scope.kind = "all" leaves scope.transactional_ids without effect; write transactional-id, or remove it`},
+		},
+		{
+			name: "ids, and a scope of members",
+			file: brokers + "scope: {kind: assigned, host: 10.1.2.3, transactional_ids: 'app-.*'}\n",
+			want: []string{`exporter.yml:2: scope.kind = "assigned" leaves scope.transactional_ids without effect; remove it`},
+		},
+		{
+			name: "a scope of ids that nothing tells",
+			file: brokers + "scope: {kind: transactional-id}\n",
+			want: []string{`exporter.yml:2: scope.kind = "transactional-id" needs to be told the ids; set scope.transactional_ids`},
+		},
+		{
+			name: "members, and a scope of ids",
+			file: brokers + "scope: {kind: transactional-id, transactional_ids: 'app-.*', client_id: app}\n",
+			want: []string{`exporter.yml:2: scope.kind = "transactional-id" leaves scope.host and scope.client_id without effect; remove them`},
+		},
+		{
+			name: "a scope of ids, and none asked for",
+			file: brokers + "scope: {kind: transactional-id, transactional_ids: 'app-.*'}\ncollectors: {transactions: false}\n",
+			want: []string{`exporter.yml:3: collectors.transactions = "false" does not go with scope.kind transactional-id, which coordinators tell; write true`},
 		},
 		{
 			name: "a scope by a host name",

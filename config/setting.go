@@ -233,12 +233,14 @@ var settings = slices.Concat([]setting{
 	boolean("compatibility.kafka_exporter", "compatibility.kafka-exporter", "Also serve what kafka_exporter serves, under its names and labels (docs/migrating.md), so that its dashboards and rules go on. Doubles the series of partitions and groups.",
 		func(c *Config) *bool { return &c.Compatibility.KafkaExporter }),
 
-	choice("scope.kind", "scope.kind", "What is shown: everything, or only the partitions that members of consumer groups are assigned which scope.host and scope.client_id tell, for an exporter beside each consumer.",
-		func(c *Config) *string { return (*string)(&c.Scope.Kind) }, string(ScopeAll), string(ScopeAssigned)),
+	choice("scope.kind", "scope.kind", "What is shown: everything; or only the partitions that members of consumer groups are assigned which scope.host and scope.client_id tell, for an exporter beside each consumer; or only the partitions that the producers with scope.transactional_ids write in transactions, for an exporter of a team's own.",
+		func(c *Config) *string { return (*string)(&c.Scope.Kind) }, string(ScopeAll), string(ScopeAssigned), string(ScopeTransactionalID)),
 	text("scope.host", "scope.host", "Address from which the members connect, as Kafka shows it; of a pod, its IP.",
 		func(c *Config) *string { return &c.Scope.Host }, address),
 	expression("scope.client_id", "scope.client-id", "Client ids of the members. With scope.host, both have to match.",
 		func(c *Config) **regexp.Regexp { return &c.Scope.ClientID }, false),
+	expression("scope.transactional_ids", "scope.transactional-ids", "Transactional ids of the producers. The expression matches whole ids.",
+		func(c *Config) **regexp.Regexp { return &c.Scope.TransactionalIDs }, false),
 
 	fixed(addresses("web.listen_address", "web.listen-address", "Addresses to listen on, host:port each; no host means all interfaces.",
 		func(c *Config) *[]string { return &c.Web.ListenAddresses }, CheckListenAddress, sameListener)),

@@ -175,7 +175,8 @@ func expositionOptions(c config.Config) metrics.Options {
 		Fingerprint: c.Fingerprint(),
 		Process:     metrics.Process(),
 
-		Scoped:        c.Scope.Kind == config.ScopeAssigned,
+		Scoped:        c.Scope.Kind != config.ScopeAll,
+		OwnIDs:        c.Scope.Kind == config.ScopeTransactionalID,
 		KafkaExporter: c.Compatibility.KafkaExporter,
 	}
 }
@@ -237,12 +238,23 @@ func collectorOptions(c config.Config) collector.Options {
 			options.Disabled = append(options.Disabled, each.name)
 		}
 	}
-	if c.Scope.Kind == config.ScopeAssigned {
+	// What is said of the whole cluster is for others to say.
+	others := []collector.Collector{collector.Audits}
+	switch c.Scope.Kind {
+	case config.ScopeAll:
+		return options
+	case config.ScopeAssigned:
 		options.Assigned = assigned(c.Scope)
-		// What is said of the whole cluster is for others to say.
-		options.CensusPeriod, options.TransactionLog = 0, false
-		if c.Collectors.Audit {
-			options.Disabled = append(options.Disabled, collector.Audits)
+		options.CensusPeriod = 0
+	case config.ScopeTransactionalID:
+		options.TransactionalIDs = c.Scope.TransactionalIDs
+		options.SightID = config.Filter{Include: c.Scope.TransactionalIDs}.Example()
+		others = append(others, collector.Groups)
+	}
+	options.TransactionLog = false
+	for _, name := range others {
+		if !slices.Contains(options.Disabled, name) {
+			options.Disabled = append(options.Disabled, name)
 		}
 	}
 	return options

@@ -2,8 +2,10 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"testing"
 
+	"github.com/lso-exporter/lso-exporter/collector"
 	"github.com/lso-exporter/lso-exporter/config"
 	"github.com/lso-exporter/lso-exporter/lag"
 )
@@ -29,5 +31,32 @@ func TestAssigned(t *testing.T) {
 		if got := assigned(c.scope)(c.member); got != c.want {
 			t.Errorf("%+v, %+v: %v, want %v", c.scope, c.member, got, c.want)
 		}
+	}
+}
+
+// A scope of transactional ids reads and shows no groups and nothing of the whole
+// cluster, and tells of rights by the ids that it is about.
+func TestScopeOfTransactionalIDs(t *testing.T) {
+	loaded, err := config.Load(config.Sources{Environment: []string{
+		"LSO_EXPORTER_KAFKA_BROKERS=127.0.0.1:9092", "LSO_EXPORTER_COLLECTORS_TXNLOG=true",
+		"LSO_EXPORTER_SCOPE_KIND=transactional-id", "LSO_EXPORTER_SCOPE_TRANSACTIONAL_IDS=billing-.*",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := loaded.Validated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := collectorOptions(c)
+	slices.Sort(options.Disabled)
+	if want := []collector.Collector{collector.Audits, collector.Groups}; !slices.Equal(options.Disabled, want) {
+		t.Errorf("disabled are %v, want %v", options.Disabled, want)
+	}
+	if options.TransactionalIDs != c.Scope.TransactionalIDs || options.SightID != "billing-lso-exporter.unused" || options.CensusPeriod == 0 || options.TransactionLog {
+		t.Errorf("options %+v", options)
+	}
+	if page := expositionOptions(c); !page.Scoped || !page.OwnIDs {
+		t.Errorf("page %+v", page)
 	}
 }
