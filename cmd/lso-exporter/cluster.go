@@ -25,7 +25,6 @@ import (
 type clusterFlags struct {
 	brokers    int
 	listen     string
-	vendor     string
 	scenario   string
 	file       string
 	properties []string
@@ -39,8 +38,6 @@ func addClusterFlags(command *kingpin.CmdClause) *clusterFlags {
 	f := &clusterFlags{brokers: 3, listen: "127.0.0.1:0"}
 	numberFlag(command, "brokers", "Number of brokers, 1 to 26. Default: 3.", &f.brokers, 1, maxBrokers)
 	addressFlag(command, "kafka.listen-address", "Address of the first broker; the others listen on the ports after it. Port 0 lets the system choose. Default: "+f.listen+".", &f.listen)
-	command.Flag("vendor", "Whose brokers they are, by the versions of the protocol that they offer: "+strings.Join(simbroker.Vendors(), ", ")+". Default: those of Kafka 4.3.").
-		PlaceHolder("NAME").EnumVar(&f.vendor, simbroker.Vendors()...)
 	command.Flag("scenario", "Scenario to play, a text in the language of docs/scenarios.md.").PlaceHolder("FILE").StringVar(&f.scenario)
 	command.Flag("server.properties", "Broker properties in Kafka's own file format.").PlaceHolder("FILE").StringVar(&f.file)
 	command.Flag("property", "A broker property by Kafka's name, over those of the file. May be repeated.").PlaceHolder("NAME=VALUE").StringsVar(&f.properties)
@@ -86,7 +83,7 @@ func (f *clusterFlags) settings(defaults map[string]string) (clusterSettings, er
 		return s, &mistake{err}
 	}
 	maps.Copy(properties, own)
-	s.cluster = simbroker.Config{Brokers: f.brokers, Properties: properties, ListenAddress: f.listen, Vendor: f.vendor}
+	s.cluster = simbroker.Config{Brokers: f.brokers, Properties: properties, ListenAddress: f.listen}
 	return s, nil
 }
 

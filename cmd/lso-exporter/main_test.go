@@ -19,6 +19,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/collector"
 	"github.com/lso-exporter/lso-exporter/lag"
 	"github.com/lso-exporter/lso-exporter/metrics"
+	"github.com/lso-exporter/lso-exporter/simbroker"
 )
 
 // execute runs a command line that ends by itself.
@@ -111,6 +112,7 @@ func TestCommandLineMistakes(t *testing.T) {
 		"sim --kafka.listen-address=:65534": `--kafka.listen-address = ":65534" leaves too few ports for 3 brokers; write a lower one`,
 		"sim --control.listen-address=x":    `--control.listen-address = "x" is not host:port; write such as :10308 or 127.0.0.1:10308`,
 		"sim --control.listen-address=:1":   `--control.listen-address = ":1" is not a loopback address, and anybody could use what has no authentication; write 127.0.0.1, [::1] or localhost`,
+		"sim --vendor=kafka-39":             `--vendor = "kafka-39" is not one of ` + strings.Join(simbroker.Vendors(), ", ") + `; choose one of them; did you mean kafka-3.9?`,
 		"demo --for=x":                      `--for = "x" is not a duration; write a number with its unit (ms, s, m or h), such as 10s or 1m30s`,
 		"demo --for=-1s":                    `--for = "-1s" is too short; write at least 0s`,
 		"demo --sweep.interval=1ms":         `--sweep.interval = "1ms" is too short; write at least 100ms`,
