@@ -13,10 +13,12 @@ type misses struct {
 	failed map[Collector]bool
 }
 
-// missKey is what one lag.Miss counts together.
+// missKey is what one lag.Miss counts together. Of APIs that a broker lacks, each
+// is a miss of its own: what its absence hides differs.
 type missKey struct {
 	kind    lag.MissKind
 	subject string
+	lacks   string // what is asked with the API that is missing
 }
 
 // newMisses returns an empty sum.
@@ -27,7 +29,10 @@ func newMisses() misses {
 // add counts n things that the given collectors lack. The detail that stays is
 // the first one. What a broker has no API for fails no collector.
 func (m *misses) add(kind lag.MissKind, subject string, n int, detail string, collectors ...Collector) {
-	key := missKey{kind, subject}
+	key := missKey{kind: kind, subject: subject}
+	if kind == lag.MissAPIMissing {
+		key.lacks = detail
+	}
 	if miss := m.count[key]; miss != nil {
 		miss.Count += n
 	} else {
@@ -40,7 +45,12 @@ func (m *misses) add(kind lag.MissKind, subject string, n int, detail string, co
 
 // has says whether something of a kind was counted for a subject.
 func (m *misses) has(kind lag.MissKind, subject string) bool {
-	return m.count[missKey{kind, subject}] != nil
+	for key := range m.count {
+		if key.kind == kind && key.subject == subject {
+			return true
+		}
+	}
+	return false
 }
 
 // merge adds the misses of a part of the sweep.
@@ -70,7 +80,7 @@ func (m *misses) list() []lag.Miss {
 		list = append(list, *miss)
 	}
 	slices.SortFunc(list, func(a, b lag.Miss) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Subject, b.Subject))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Detail, b.Detail))
 	})
 	return list
 }

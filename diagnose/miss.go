@@ -26,6 +26,58 @@ var missSentences = map[lag.MissKind]string{
 	lag.MissOther:              "%s answered an error",
 }
 
+// apiGap is what a broker that lacks an API cannot tell.
+type apiGap struct {
+	hides string
+	// harmless: the answer does not depend on it, or what does is told by itself.
+	harmless bool
+}
+
+// apiGaps has what cannot be told without an API, by what the collector asks with
+// it. Of what is not here nobody knows what it hides.
+var apiGaps = map[string]apiGap{
+	"ListGroups":                   {"which groups it coordinates", false},
+	"DescribeGroups":               {"the members of groups", false},
+	"ConsumerGroupDescribe":        {"the members of groups of the consumer protocol", false},
+	"StreamsGroupDescribe":         {"the members of streams groups", false},
+	"OffsetFetch":                  {"what the groups that it coordinates have committed", false},
+	"OffsetFetch (require stable)": {"which commits are in transactions that have not ended", false},
+	"log start offset":             {"where logs begin", false},
+	"high watermark":               {"where logs end", false},
+	"last stable offset":           {"up to where read_committed consumers may read", false},
+
+	// Share groups have no commits, and never count.
+	"ShareGroupDescribe":        {"the members of share groups", true},
+	"DescribeShareGroupOffsets": {"where share groups are", true},
+	// Without a log end, a commit above the high watermark is undetermined.
+	"log end offset": {"the log end beyond the high watermark", true},
+	"it answers another offset for the log end": {"the log end beyond the high watermark", true},
+	// Without records, a group that stands still is undetermined; dates only tell
+	// for how long a group that reads is behind.
+	"Fetch":                   {"whether there are records to read", true},
+	"ListOffsets (timestamp)": {"how old unread records are", true},
+	// A partition that is held is told with the reason why nobody knows by what.
+	"DescribeProducers":        {"which producers hold partitions", true},
+	"ListTransactions":         {"which transactions it coordinates", true},
+	"DescribeTransactions":     {"how transactions that it coordinates stand", true},
+	"DescribeAcls":             {"whether transactional ids are denied", true},
+	"DescribeConfigs":          {"how often it looks for transactions to abort", true},
+	"last stable offset again": {"whether partitions still stand", true},
+	// Reports tell nothing of the log of transactions.
+	"Fetch (transaction log)":       {"the log of its transactions", true},
+	"ListOffsets (transaction log)": {"where the log of its transactions ends", true},
+}
+
+// gapOf is what a miss of an API hides.
+func gapOf(m *lag.Miss) (gap apiGap, known bool) {
+	if m.Kind != lag.MissAPIMissing {
+		return apiGap{}, false
+	}
+	question, _, _ := strings.Cut(m.Detail, ": ")
+	gap, known = apiGaps[question]
+	return gap, known
+}
+
 // misses fills in what else could not be read.
 func (r *reporter) misses() {
 	if r.view.Failure != "" {
@@ -44,12 +96,16 @@ func (r *reporter) misses() {
 			panic(fmt.Sprintf("diagnose: no sentence for misses of the kind %q", m.Kind))
 		}
 		sentence := fmt.Sprintf(form, m.Subject)
+		gap, known := gapOf(&m)
+		if known {
+			sentence = fmt.Sprintf("%s cannot tell %s: it does not speak an API in a version that is needed", m.Subject, gap.hides)
+		}
 		if m.Detail != "" {
 			sentence += " (" + m.Detail + ")"
 		}
 		r.report.Untold = append(r.report.Untold, Untold{
 			Kind: string(m.Kind), Subject: m.Subject, Count: m.Count, Detail: m.Detail, Sentence: sentence,
-			Harmless: m.Kind == lag.MissAPIMissing || r.elsewhere(m.Subject),
+			Harmless: gap.harmless || r.elsewhere(m.Subject),
 		})
 	}
 	for _, g := range r.Groups {
@@ -95,13 +151,13 @@ func (r *reporter) elsewhere(subject string) bool {
 	return false
 }
 
-// groupsWithoutCommits says of groups that were asked about that they have no
-// commits to see: Kafka leaves out those on topics that this principal may not
-// describe.
+// groupsWithoutCommits says of groups that were asked about, and whose commits
+// were read, that they have none to see: Kafka leaves out those on topics that
+// this principal may not describe.
 func (r *reporter) groupsWithoutCommits() {
 	for i := range r.view.Groups {
 		g := &r.view.Groups[i]
-		if len(r.Groups) == 0 || !picked(r.Groups, g.Name) || len(g.Topics) > 0 || g.Type == lag.ShareGroup || r.lacksGroup(g.Name) {
+		if len(r.Groups) == 0 || !picked(r.Groups, g.Name) || len(g.Topics) > 0 || g.Type == lag.ShareGroup || !g.Orphans.IsKnown() || r.lacksGroup(g.Name) {
 			continue
 		}
 		r.report.Untold = append(r.report.Untold, Untold{

@@ -248,7 +248,7 @@ var states = map[string]scene{
 		}}}
 	}).about(func(o *Options) { o.Groups = []string{"queue"} }),
 	"without-commits": once(func(v *lag.View) {
-		v.Groups = []lag.GroupView{{Name: "billing", Type: lag.Classic, State: "Stable", Members: lag.Known(2)}}
+		v.Groups = []lag.GroupView{{Name: "billing", Type: lag.Classic, State: "Stable", Members: lag.Known(2), Orphans: lag.Known[lag.Count](0)}}
 	}).about(func(o *Options) { o.Groups = []string{"billing"} }),
 	"end-markers": over(2*time.Second, func(v *lag.View) {
 		for n := range 4 {
@@ -407,12 +407,43 @@ func TestMisses(t *testing.T) {
 	golden(t, "misses.txt", s.report())
 	for kind := range missSentences {
 		r := once(func(v *lag.View) { v.Missed = []lag.Miss{{Kind: kind, Subject: "topic orders", Count: 1}} }).watch().Report()
-		want := Unknown
-		if kind == lag.MissAPIMissing {
-			want = Healthy
+		if r.Status != Unknown {
+			t.Errorf("after a miss of the kind %s the answer is %s, want %s", kind, r.Status, Unknown)
 		}
+	}
+}
+
+// An API that a broker lacks keeps the answer from being healthy if the answer
+// depends on what is asked with it.
+func TestAPIsThatAreMissing(t *testing.T) {
+	for detail, want := range map[string]Status{
+		"ListGroups": Unknown, "ListGroups: UNSUPPORTED_VERSION": Unknown, "DescribeGroups": Unknown, "ConsumerGroupDescribe": Unknown,
+		"StreamsGroupDescribe": Unknown, "OffsetFetch": Unknown, "OffsetFetch (require stable)": Unknown, "log start offset": Unknown,
+		"high watermark": Unknown, "last stable offset": Unknown, "an API of tomorrow": Unknown, "": Unknown,
+		"ShareGroupDescribe": Healthy, "DescribeShareGroupOffsets": Healthy, "log end offset: UNSUPPORTED_VERSION": Healthy, "Fetch": Healthy,
+		"ListOffsets (timestamp)": Healthy, "DescribeProducers": Healthy, "ListTransactions": Healthy, "DescribeTransactions": Healthy,
+	} {
+		r := once(func(v *lag.View) {
+			v.Missed = []lag.Miss{{Kind: lag.MissAPIMissing, Subject: "broker 2", Count: 1, Detail: detail}}
+		}).watch().Report()
 		if r.Status != want {
-			t.Errorf("after a miss of the kind %s the answer is %s, want %s", kind, r.Status, want)
+			t.Errorf("without %q the answer is %s, want %s", detail, r.Status, want)
+		}
+	}
+}
+
+// That a group has no commits is told only where somebody has read them.
+func TestCommitsThatWereNotRead(t *testing.T) {
+	for _, read := range []bool{true, false} {
+		r := once(func(v *lag.View) {
+			g := lag.GroupView{Name: "billing", Type: lag.Classic, State: "Stable", Members: lag.Known(2)}
+			if read {
+				g.Orphans = lag.Known[lag.Count](0)
+			}
+			v.Groups = []lag.GroupView{g}
+		}).about(func(o *Options) { o.Groups = []string{"billing"} }).watch().Report()
+		if told := slices.ContainsFunc(r.Untold, func(u Untold) bool { return u.Kind == "no_commits" }); told != read {
+			t.Errorf("commits read: %v; told that there are none: %v", read, told)
 		}
 	}
 }

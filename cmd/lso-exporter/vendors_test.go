@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,11 @@ func TestOtherBrokers(t *testing.T) {
 			}
 			if counted := p[`lso_exporter_errors_total{kind="api_missing"}`]; complete && counted > 0 {
 				t.Errorf("APIs that are missing: counted %v", counted)
+			}
+			d := s.diagnose("--wait=0s", "--group=billing")
+			if told := strings.Contains(d.stdout, "cannot tell what the groups that it coordinates have committed"); told == offers.offsetFetch || told && d.status != 2 ||
+				strings.Contains(d.stdout, "has no commits") {
+				t.Errorf("a diagnosis with the status %d:\n%s", d.status, d.stdout)
 			}
 		})
 	}
