@@ -150,8 +150,8 @@ type Check struct {
 	Result CheckResult
 
 	// Value is what was found, in short: the value that decides, in the
-	// property's own unit, or the number of Subjects. Empty where nothing is
-	// known.
+	// property's own unit, or the number of Subjects. Empty where it is not known,
+	// as it is not while part of it was not looked at and the rest is good.
 	Value string
 
 	// Subjects are what is weak: topics, partitions or brokers, in order. Empty
@@ -257,13 +257,14 @@ func (c *Check) lack(n int, gap Gap) {
 	}
 }
 
-// decide sets the result of a check: weak wins over what is unknown.
+// decide sets the result of a check: weak wins over what is unknown, and what is
+// unknown over what was good.
 func (c *Check) decide(weak bool) Check {
 	switch {
 	case weak:
 		c.Result = Weak
 	case c.Unchecked > 0:
-		c.Result = NotChecked
+		c.Result, c.Value = NotChecked, ""
 	default:
 		c.Result = Good
 	}
@@ -391,19 +392,16 @@ func (s *AuditSample) uncleanElection() Check {
 // maxTransactionTimeout checks the longest timeout that any broker allows.
 func (s *AuditSample) maxTransactionTimeout() Check {
 	c := Check{Name: MaxTransactionTimeout}
-	longest, any := time.Duration(0), false
+	var longest time.Duration
 	for i := range s.Brokers {
 		b := &s.Brokers[i]
 		d, known := b.MaxTransactionTimeout.Get()
 		if !known {
 			c.lack(1, b.gap())
-			continue
 		}
-		longest, any = max(longest, d), true
+		longest = max(longest, d)
 	}
-	if any {
-		c.Value = strconv.FormatInt(longest.Milliseconds(), 10)
-	}
+	c.Value = strconv.FormatInt(longest.Milliseconds(), 10)
 	return c.decide(longest > longestTimeout)
 }
 
@@ -420,9 +418,7 @@ func (s *AuditSample) verification() Check {
 			c.Subjects = append(c.Subjects, fmt.Sprintf("broker %d", b.ID))
 		}
 	}
-	if c.Unchecked < len(s.Brokers) {
-		c.Value = strconv.Itoa(len(c.Subjects))
-	}
+	c.Value = strconv.Itoa(len(c.Subjects))
 	return c.decide(len(c.Subjects) > 0)
 }
 

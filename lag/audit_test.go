@@ -90,7 +90,7 @@ func TestAudit(t *testing.T) {
 				s.Topics[orders].Partitions[i].Replicas = 1
 				s.Topics[orders].Partitions[i].Gap = GapNoReadOnTopic
 			}
-		}, []string{`fragile_transactional_partitions: not_checked "0" (2 unchecked: no_read_on_topic)`}},
+		}, []string{`fragile_transactional_partitions: not_checked "" (2 unchecked: no_read_on_topic)`}},
 		{"weak wins over what is unknown", func(s *AuditSample) {
 			s.Topics[orders].MinInSync = Known(1)
 			s.Topics[orders].Partitions[0].Transactional = Known(true)
@@ -127,8 +127,8 @@ func TestAudit(t *testing.T) {
 		}, []string{
 			`transaction_state_min_insync_replicas: not_checked "" (1 unchecked: no_describe_configs_on_topic)`,
 			`consumer_offsets_min_insync_replicas: not_checked "" (1 unchecked: no_describe_configs_on_topic)`,
-			`fragile_transactional_partitions: not_checked "0" (2 unchecked: no_describe_configs_on_topic)`,
-			`unclean_leader_election: not_checked "0" (3 unchecked: no_describe_configs_on_topic)`,
+			`fragile_transactional_partitions: not_checked "" (2 unchecked: no_describe_configs_on_topic)`,
+			`unclean_leader_election: not_checked "" (3 unchecked: no_describe_configs_on_topic)`,
 			`transaction_max_timeout: not_checked "" (3 unchecked: no_describe_configs_on_cluster)`,
 			`transaction_partition_verification: not_checked "" (3 unchecked: no_describe_configs_on_cluster)`,
 		}},
@@ -137,7 +137,7 @@ func TestAudit(t *testing.T) {
 			`transaction_state_min_insync_replicas: not_checked "" (1 unchecked: not_listed)`,
 			`consumer_offsets_replication_factor: not_checked "" (1 unchecked: not_listed)`,
 			`consumer_offsets_min_insync_replicas: not_checked "" (1 unchecked: not_listed)`,
-			`coordinators_without_leader: not_checked "0" (2 unchecked: not_listed)`,
+			`coordinators_without_leader: not_checked "" (2 unchecked: not_listed)`,
 		}},
 	}
 	for _, test := range tests {
