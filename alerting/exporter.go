@@ -26,9 +26,9 @@ func exporterAlerts(s scope) []Alert {
 func (s scope) exporterDown() Alert {
 	gone := fmt.Sprintf("absent(%s)", s.series(alive))
 	if s.cluster == "" {
-		gone = anyOf(
-			fmt.Sprintf("%s\nunless on (%s)\n%s", block(s.seen(byCluster, alive, ">= 0", remembered)), byCluster, alive),
-			gone)
+		// Where history names the clusters, that there is none at all says no more.
+		gone = fmt.Sprintf("%s\nunless on (%s)\n%s\nor on ()\n%s",
+			block(s.seen(byCluster, alive, ">= 0", remembered)), byCluster, alive, gone)
 	}
 	return Alert{
 		Name: "LSOExporterDown", Severity: Critical, Subject: subject(byCluster),

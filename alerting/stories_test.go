@@ -634,6 +634,31 @@ var stories = []story{
 		},
 	},
 	{
+		name: "the only exporter of all goes", minutes: 30,
+		exporters: []*exporter{{of: clusterOf(blue, []partition{busy(0)}), instance: "a:10308", up: between(0, 10)}},
+		firing: []firing{
+			{"LSOExporterDown", of(), 15, 30},
+			{"LSOExporterTargetDown", exporterA(), 15, 30},
+		},
+	},
+	{
+		name: "the only exporter of all goes, of a cluster without a name", minutes: 30,
+		exporters: []*exporter{{of: clusterOf("", []partition{busy(0)}), instance: "a:10308", up: between(0, 10)}},
+		firing: []firing{
+			{"LSOExporterDown", map[string]string{}, 15, 30},
+			{"LSOExporterTargetDown", map[string]string{"job": "lso-exporter", "instance": "a:10308"}, 15, 30},
+		},
+	},
+	{
+		name: "the only exporter of all goes, with rules for its cluster", minutes: 30,
+		settings:  []string{"CLUSTER=blue"},
+		exporters: []*exporter{{of: clusterOf(blue, []partition{busy(0)}), instance: "a:10308", up: between(0, 10)}},
+		firing: []firing{
+			{"LSOExporterDown", of(), 15, 30},
+			{"LSOExporterTargetDown", exporterA(), 15, 30},
+		},
+	},
+	{
 		name: "one of two exporters goes", minutes: 30,
 		exporters: func() []*exporter {
 			c := clusterOf(blue, []partition{busy(0)})
