@@ -56,8 +56,16 @@ func (r *reporter) explainGroup(f *Group) {
 		f.Headline = fmt.Sprintf("%s on %s is stopped: there are records to read (%s under read_committed), and its commit has not moved for the %s that it was watched",
 			who, where, lagOf(f.LSOLag, "offset"), span(f.longest(func(p *GroupPartition) float64 { return p.UnmovedSeconds })))
 		r.explainOwners(f)
-		f.remedy("No transaction holds it back. Look at these members: one that is stuck in a record, fails and retries, or polls and does not commit.")
 		f.Runbook = stoppedRunbook
+		nothing := "No transaction holds it back."
+		switch r.explainCommitInside(f) {
+		case 0:
+		case len(f.Partitions):
+			return
+		default:
+			nothing = "On its other partitions no transaction holds it back."
+		}
+		f.remedy("%s Look at these members: one that is stuck in a record, fails and retries, or polls and does not commit.", nothing)
 	case KindUndetermined:
 		r.explainUndetermined(f, who, where)
 	case KindSlow, KindConsuming:
@@ -134,6 +142,10 @@ func (r *reporter) explainUndetermined(f *Group, who, where string) {
 	f.Headline = fmt.Sprintf("%s on %s may be stopped: it is %s behind, and its commit has not moved for the %s that it was watched",
 		who, where, lagOf(behind, "offset"), span(unmoved))
 	r.explainOwners(f)
+	f.Runbook = stoppedRunbook
+	if r.explainCommitInside(f) == len(f.Partitions) {
+		return
+	}
 	switch {
 	case unmoved < r.StillAfter:
 		f.meaning("That is not long: a group stands still when its commit has not moved for %s.", span(r.StillAfter))
@@ -145,7 +157,23 @@ func (r *reporter) explainUndetermined(f *Group, who, where string) {
 		f.meaning("Nobody could look whether there is a record to read: what lies between its commit and the last stable offset may be end markers of transactions. That takes READ on the topic.")
 		f.remedy("Grant it (see the rights that were missed), and look again.")
 	}
-	f.Runbook = stoppedRunbook
+}
+
+// explainCommitInside says of a group that stands still on which of its partitions
+// a commit waits for the end of a transaction. It returns how many these are.
+func (r *reporter) explainCommitInside(f *Group) int {
+	inside := r.pendingAmong(f)
+	if len(inside) == 0 {
+		return 0
+	}
+	partition, transaction := r.keeper(f.Group)
+	if transaction == "" {
+		transaction = "one"
+	}
+	f.meaning("Its next commit on %s is in a transaction that has not ended (%s holds %s, which keeps its commits): until it ends the commit does not move, and members that require stable offsets do not start.", enumerate(inside), transaction, partition)
+	f.remedy("End that transaction: see what holds %s. Look at the members only if the commit stands still after that.", partition)
+	f.Runbook = pendingRunbook
+	return len(inside)
 }
 
 // explainConsuming says of a group that reads how far it is behind, and whether
@@ -175,16 +203,20 @@ func (r *reporter) explainConsuming(f *Group, who, where string) {
 
 // explainPending says what a commit that waits for the end of a transaction
 // does.
-func (r *reporter) explainPending(f *Group, number int32, log *lag.PartitionView) {
+func (r *reporter) explainPending(f *Group) {
 	since := f.longest(func(p *GroupPartition) float64 { return p.PendingSeconds })
 	f.Headline = fmt.Sprintf("group %s waits for a transaction: its commits on %s are in one that has not ended", name(f.Group), f.names())
 	if since > 0 {
 		f.Headline += ", seen for " + span(since)
 	}
 	f.meaning("Consumers that require stable offsets (every exactly-once application) do not start on these partitions until it ends, though they may have lag to read.")
-	if log != nil {
-		f.meaning("The group's commits are kept in %s-%d; the transaction that holds that partition is the one.", offsetsTopic, number)
+	partition, transaction := r.keeper(f.Group)
+	switch {
+	case transaction != "":
+		f.meaning("The group's commits are kept in %s, which %s holds: that is the one, or one that began after it.", partition, transaction)
+	case r.topics[offsetsTopic] != nil:
+		f.meaning("The group's commits are kept in %s; the transaction that holds that partition is the one.", partition)
 	}
-	f.remedy("End that transaction: see what holds %s-%d.", offsetsTopic, number)
+	f.remedy("End that transaction: see what holds %s.", partition)
 	f.Runbook = pendingRunbook
 }

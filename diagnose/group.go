@@ -346,13 +346,10 @@ func sum(a, b *lag.Count) *lag.Count {
 
 // pendingOf adds the commits of a group that wait for the end of a transaction.
 func (r *reporter) pendingOf(g *lag.GroupView) {
-	number := r.keeperOf(g.Name)
-	log := r.partition(offsetsTopic, number)
-	held := log != nil && r.isHeld(offsetsTopic, log)
 	byTopic := make(map[string]*Group)
 	for _, c := range g.Pending {
-		if len(r.TransactionalIDs) > 0 || !picked(r.Topics, c.Topic) || c.For < r.HeldAfter && !held {
-			continue // everyday life: every transaction with offsets takes a moment
+		if len(r.TransactionalIDs) > 0 || !picked(r.Topics, c.Topic) || !r.isPending(g, c) {
+			continue
 		}
 		f := byTopic[c.Topic]
 		if f == nil {
@@ -363,9 +360,44 @@ func (r *reporter) pendingOf(g *lag.GroupView) {
 	}
 	for _, topic := range slices.Sorted(keys(byTopic)) {
 		f := byTopic[topic]
-		r.explainPending(f, number, log)
+		r.explainPending(f)
 		r.report.Groups = append(r.report.Groups, *f)
 	}
+}
+
+// isPending says whether a commit waits for the end of a transaction for longer
+// than is everyday life: every transaction with offsets takes a moment.
+func (r *reporter) isPending(g *lag.GroupView, c lag.PendingCommit) bool {
+	log := r.partition(offsetsTopic, r.keeperOf(g.Name))
+	return c.For >= r.HeldAfter || log != nil && r.isHeld(offsetsTopic, log)
+}
+
+// pendingAmong lists those of an entry's partitions on which a commit of the
+// group waits for the end of a transaction.
+func (r *reporter) pendingAmong(f *Group) []string {
+	var list []string
+	for _, c := range f.view.Pending {
+		if c.Topic == f.Topic && r.isPending(f.view, c) &&
+			slices.ContainsFunc(f.Partitions, func(p GroupPartition) bool { return p.Partition == c.Partition }) {
+			list = append(list, fmt.Sprintf("%s-%d", name(c.Topic), c.Partition))
+		}
+	}
+	return list
+}
+
+// keeper is the partition that keeps a group in a sentence, and the transaction
+// that holds it; the latter is empty where that is not known.
+func (r *reporter) keeper(group string) (partition, transaction string) {
+	number := r.keeperOf(group)
+	log := r.partition(offsetsTopic, number)
+	if log == nil {
+		return "its partition of " + offsetsTopic, ""
+	}
+	if b := log.Blocker; b != nil && (b.TransactionalID != "" || b.Producer.IsKnown()) {
+		t := newTransaction(b)
+		transaction = t.subject(nil)
+	}
+	return fmt.Sprintf("%s-%d", offsetsTopic, number), transaction
 }
 
 // sharesOf adds where a share group is, as its coordinator tells it.

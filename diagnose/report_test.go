@@ -260,6 +260,25 @@ var states = map[string]scene{
 		group(v, "billing", "orders", 3, 10000, lag.StateConsuming)
 		v.Groups[0].Pending = []lag.PendingCommit{{Topic: "orders", Partition: 3}, {Topic: "payments", Partition: 0, For: 3 * time.Second}}
 	}),
+	// It stands still because its next commit is in a transaction.
+	"stopped-with-a-pending-offset-commit": stood(func(v *lag.View) {
+		held(v, "__consumer_offsets", int(lag.Keeper("billing", 4)), ongoing(12*time.Minute)).Blocker.Groups = []string{"billing"}
+		group(v, "billing", "orders", 3, 9123, lag.StateStopped)
+		group(v, "billing", "payments", 0, 9123, lag.StateStopped)
+		group(v, "billing", "payments", 1, 9123, lag.StateStopped)
+		v.Groups[0].Pending = []lag.PendingCommit{{Topic: "orders", Partition: 3, For: time.Minute}, {Topic: "payments", Partition: 0, For: time.Minute}}
+	}),
+	// Nobody has looked up what holds the partition that keeps it.
+	"undetermined-with-a-pending-offset-commit": stood(func(v *lag.View) {
+		group(v, "billing", "orders", 3, 9123, lag.StateUndetermined)
+		v.Groups[0].Pending = []lag.PendingCommit{{Topic: "orders", Partition: 3, For: time.Minute}}
+	}),
+	"pending-offset-commit-on-a-topic-asked-about": stood(func(v *lag.View) {
+		held(v, "__consumer_offsets", int(lag.Keeper("billing", 4)), ongoing(12*time.Minute)).Blocker.Groups = []string{"billing"}
+		held(v, "__consumer_offsets", int(lag.Keeper("billing", 4))+1, ongoing(12*time.Minute))
+		group(v, "billing", "orders", 3, 10586, lag.StateCaughtUp)
+		v.Groups[0].Pending = []lag.PendingCommit{{Topic: "orders", Partition: 3, For: time.Minute}}
+	}).about(func(o *Options) { o.Topics = []string{"orders"} }),
 	"pending-offset-commit-young": once(func(v *lag.View) {
 		group(v, "billing", "orders", 3, 10586, lag.StateCaughtUp)
 		v.Groups[0].Pending = []lag.PendingCommit{{Topic: "orders", Partition: 3, For: 3 * time.Second}}

@@ -293,7 +293,17 @@ func (r *reporter) keeperOf(group string) int32 {
 }
 
 // keepsPicked says whether a partition is that of __consumer_offsets which keeps
-// a group that the report is about.
+// a group that the report is about, or one that has a commit on a topic that it
+// is about wait for the end of a transaction.
 func (r *reporter) keepsPicked(topic string, partition int32) bool {
-	return topic == offsetsTopic && slices.ContainsFunc(r.Groups, func(g string) bool { return r.keeperOf(g) == partition })
+	if topic != offsetsTopic {
+		return false
+	}
+	if slices.ContainsFunc(r.Groups, func(g string) bool { return r.keeperOf(g) == partition }) {
+		return true
+	}
+	return len(r.Topics) > 0 && slices.ContainsFunc(r.view.Groups, func(g lag.GroupView) bool {
+		return picked(r.Groups, g.Name) && r.keeperOf(g.Name) == partition &&
+			slices.ContainsFunc(g.Pending, func(c lag.PendingCommit) bool { return picked(r.Topics, c.Topic) })
+	})
 }
