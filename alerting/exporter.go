@@ -18,7 +18,7 @@ const (
 
 func exporterAlerts(s scope) []Alert {
 	return []Alert{
-		s.exporterDown(), s.exporterTargetDown(), s.exporterStale(), s.exporterIncomplete(),
+		s.exporterDown(), s.exporterTargetDown(), s.exporterStale(), s.exporterBlind(), s.exporterIncomplete(),
 		s.exporterAuthenticationFailed(), s.exporterUnauthorized(), s.exporterReloadFailed(),
 	}
 }
@@ -70,6 +70,20 @@ func (s scope) exporterStale() Alert {
 		Runbook:     "exporter-stale",
 		Meaning:     "An exporter can be scraped, and has ended no sweep for the time: it is frozen, or its clock differs from Prometheus' own.",
 		Thresholds:  []Threshold{{"alerts.exporter_stale", duration(s.ExporterStale)}},
+	}
+}
+
+func (s scope) exporterBlind() Alert {
+	return Alert{
+		Name: "LSOExporterBlind", Severity: Critical, Subject: subject(byCluster), For: s.ExporterDown,
+		Expr: fmt.Sprintf("%s == 0\nand\n%s == 0",
+			s.most(byCluster, "lso_exporter_partitions"), s.most(byCluster, alive)),
+		Summary:     "No exporter can read anything of " + toCluster,
+		Description: "Exporters of " + toCluster + " can be scraped, and their sweeps fail and show no partition, so that no other alert about partitions and groups can fire for it.",
+		NextStep:    "See whether the brokers are up; then read in the exporter's log, or at its /readyz, why they cannot be reached, or refuse it.",
+		Runbook:     "exporter-incomplete",
+		Meaning:     "Exporters of a cluster can be scraped, and none can read a partition: brokers that are away, a login or TLS that fails at all of them, no rights.",
+		Thresholds:  []Threshold{{"alerts.exporter_down", duration(s.ExporterDown)}},
 	}
 }
 

@@ -704,6 +704,31 @@ var stories = []story{
 		firing: []firing{{"LSOExporterIncomplete", exporterA(), 45, 60}},
 	},
 	{
+		name: "a cluster that cannot be reached for a while", minutes: 30,
+		exporters: []*exporter{{of: clusterOf(blue, nil), instance: "a:10308", incomplete: between(2, 11)}},
+		firing:    []firing{{"LSOExporterBlind", of(), 7, 10}},
+	},
+	{
+		name: "a cluster without topics", minutes: 10,
+		exporters: []*exporter{watched(clusterOf(blue, nil))},
+	},
+	{
+		name: "two exporters of one cluster, of which one can read nothing", minutes: 12,
+		exporters: []*exporter{
+			{of: clusterOf(blue, nil), instance: "a:10308", incomplete: from(2)},
+			{of: clusterOf(blue, []partition{busy(0)}), instance: "b:10308", incomplete: from(2)},
+		},
+	},
+	{
+		name: "an exporter that can read nothing, and is frozen", minutes: 20,
+		exporters: []*exporter{{of: clusterOf(blue, nil), instance: "a:10308", incomplete: from(2), frozen: from(10)}},
+		firing: []firing{
+			{"LSOExporterBlind", of(), 7, 12},
+			{"LSOExporterStale", exporterA(), 14, 20},
+			{"LSOExporterIncomplete", exporterA(), 17, 20},
+		},
+	},
+	{
 		name: "an exporter that lacks a right", minutes: 20,
 		exporters: func() []*exporter {
 			e := watched(clusterOf(blue, []partition{busy(0)}))
@@ -787,7 +812,10 @@ var stories = []story{
 			watched(clusterOf(blue, []partition{busy(0)})),
 			{of: clusterOf(green, nil), instance: "g:10308", incomplete: from(2), kind: "authentication"},
 		},
-		firing: []firing{{"LSOExporterAuthenticationFailed", in(green, of("job", "lso-exporter", "instance", "g:10308")), 7, 15}},
+		firing: []firing{
+			{"LSOExporterAuthenticationFailed", in(green, of("job", "lso-exporter", "instance", "g:10308")), 7, 15},
+			{"LSOExporterBlind", in(green, of()), 7, 15},
+		},
 	},
 	{
 		name: "two clusters, of which one refuses the login, and rules for the other", minutes: 15,

@@ -219,6 +219,7 @@ func (e *exporter) page(m float64) map[string]float64 {
 		e.errors++
 	}
 	add(boolean(complete), "lso_exporter_last_sweep_success")
+	add(float64(len(e.of.partitions)), "lso_exporter_partitions")
 	if !e.sweepless {
 		add(m*60, "lso_exporter_last_sweep_timestamp_seconds")
 	}
