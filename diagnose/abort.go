@@ -26,8 +26,8 @@ func (r *reporter) abortOf(b *lag.Blocker, p *HeldPartition) *Abort {
 	if !known || p.StartOffset == nil || b.Verdict != lag.Hanging && b.Verdict != lag.Ownerless {
 		return nil
 	}
-	target := fmt.Sprintf("kafka-transactions.sh --bootstrap-server %s abort --topic %s --partition %d",
-		shell(r.Bootstrap), shell(p.Topic), p.Partition)
+	target := fmt.Sprintf("kafka-transactions.sh --bootstrap-server %s abort %s --partition %d",
+		shell(r.Bootstrap), option("--topic", p.Topic), p.Partition)
 	// Retention may have passed the start. Offsets are no records: others write
 	// between, and markers count too.
 	from := max(*p.StartOffset, p.LastStableOffset)
@@ -36,8 +36,8 @@ func (r *reporter) abortOf(b *lag.Blocker, p *HeldPartition) *Abort {
 		Command: fmt.Sprintf("%s --start-offset %d", target, *p.StartOffset),
 		OlderCommand: fmt.Sprintf("%s --producer-id %d --producer-epoch %d --coordinator-epoch %d",
 			target, producer.ID, producer.Epoch, max(0, producer.CoordinatorEpoch)),
-		SaveCommand: fmt.Sprintf("kafka-console-consumer.sh --bootstrap-server %s --topic %s --partition %d --offset %d --max-messages %d --timeout-ms 10000 --isolation-level read_uncommitted %s",
-			shell(r.Bootstrap), shell(p.Topic), p.Partition, from, max(1, unread), formatter(p.Topic)),
+		SaveCommand: fmt.Sprintf("kafka-console-consumer.sh --bootstrap-server %s %s --partition %d --offset %d --max-messages %d --timeout-ms 10000 --isolation-level read_uncommitted %s",
+			shell(r.Bootstrap), option("--topic", p.Topic), p.Partition, from, max(1, unread), formatter(p.Topic)),
 		Discards: fmt.Sprintf("every record of producer %d in %s from offset %d on that has not been committed there, among the %s up to %d",
 			producer.ID, p.name(), from, count(unread, "offset"), p.HighWatermark-1),
 	}

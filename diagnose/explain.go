@@ -118,7 +118,7 @@ func (r *reporter) explainOngoing(t *Transaction) {
 	t.remedy("Nothing, if it is meant to take this long. Otherwise %s is stuck, or was killed in the middle. Start it again with the same transactional id, which aborts what was left open; and give its producers a shorter transaction.timeout.ms.", t.owner())
 	if t.TransactionalID != "" {
 		t.remedy("If it will not come back, abort the transaction at its coordinator, in all its partitions (Kafka 4.0 and above; a producer that still lives is fenced):")
-		t.Commands = append(t.Commands, fmt.Sprintf("kafka-transactions.sh --bootstrap-server %s forceTerminateTransaction --transactionalId %s", shell(r.Bootstrap), shell(t.TransactionalID)))
+		t.Commands = append(t.Commands, fmt.Sprintf("kafka-transactions.sh --bootstrap-server %s forceTerminateTransaction %s", shell(r.Bootstrap), option("--transactionalId", t.TransactionalID)))
 	}
 }
 

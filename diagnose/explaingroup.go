@@ -40,7 +40,7 @@ func (r *reporter) explainGroup(f *Group) {
 		f.meaning("Its consumers find no such offset. They start again where auto.offset.reset says: from the beginning, or from the end, past what comes meanwhile.")
 		f.meaning("That comes of an unclean election or lost data, of a topic that was created anew, or of commits that were copied from another cluster.")
 		f.remedy("Find out which, and set the commits while the group has no members, for example to the end of the log (with --execute in place of --dry-run it is done):")
-		f.Commands = append(f.Commands, fmt.Sprintf("kafka-consumer-groups.sh --bootstrap-server %s --reset-offsets --group %s --topic %s --to-latest --dry-run", shell(r.Bootstrap), shell(f.Group), shell(f.Topic)))
+		f.Commands = append(f.Commands, fmt.Sprintf("kafka-consumer-groups.sh --bootstrap-server %s --reset-offsets %s %s --to-latest --dry-run", shell(r.Bootstrap), option("--group", f.Group), option("--topic", f.Topic)))
 	case KindLost:
 		most := f.most(func(p *GroupPartition) *lag.Count { return p.Lost })
 		f.Headline = fmt.Sprintf("%s on %s has lost up to %s: they were removed from the log before it read them", who, where, count(most, "offset"))
@@ -74,7 +74,7 @@ func (r *reporter) explainGroup(f *Group) {
 		f.Headline = fmt.Sprintf("%s is not assigned %s any more: its commits there are left over, %s behind", who, where, lagOf(f.LSOLag, "offset"))
 		f.meaning("The group has members, and none of them has these partitions: it has changed its subscription. Nothing is held back.")
 		f.remedy("If it is not to read them again, delete the commits:")
-		f.Commands = append(f.Commands, fmt.Sprintf("kafka-consumer-groups.sh --bootstrap-server %s --delete-offsets --group %s --topic %s", shell(r.Bootstrap), shell(f.Group), shell(f.Topic)))
+		f.Commands = append(f.Commands, fmt.Sprintf("kafka-consumer-groups.sh --bootstrap-server %s --delete-offsets %s %s", shell(r.Bootstrap), option("--group", f.Group), option("--topic", f.Topic)))
 	case KindInactive:
 		f.Headline = fmt.Sprintf("%s on %s is inactive: it has no members, and none of its commits has moved for the %s that it was watched (%s behind)",
 			who, where, span(r.watched()), lagOf(f.LSOLag, "offset"))

@@ -83,7 +83,7 @@ func (r *reporter) misses() {
 	if r.view.Failure != "" {
 		r.report.Untold = append(r.report.Untold, Untold{
 			Kind: "failure", Subject: "the cluster", Count: 1, Detail: r.view.FailureLine(),
-			Sentence: "no broker answered: " + r.view.FailureLine(),
+			Sentence: "no broker answered: " + printable(r.view.FailureLine()),
 		})
 		return
 	}
@@ -95,13 +95,13 @@ func (r *reporter) misses() {
 		if !ok {
 			panic(fmt.Sprintf("diagnose: no sentence for misses of the kind %q", m.Kind))
 		}
-		sentence := fmt.Sprintf(form, m.Subject)
+		sentence := fmt.Sprintf(form, subject(m.Subject))
 		gap, known := gapOf(&m)
 		if known {
-			sentence = fmt.Sprintf("%s cannot tell %s: it does not speak an API in a version that is needed", m.Subject, gap.hides)
+			sentence = fmt.Sprintf("%s cannot tell %s: it does not speak an API in a version that is needed", subject(m.Subject), gap.hides)
 		}
 		if m.Detail != "" {
-			sentence += " (" + m.Detail + ")"
+			sentence += " (" + printable(m.Detail) + ")"
 		}
 		r.report.Untold = append(r.report.Untold, Untold{
 			Kind: string(m.Kind), Subject: m.Subject, Count: m.Count, Detail: m.Detail, Sentence: sentence,
@@ -119,6 +119,14 @@ func (r *reporter) misses() {
 			r.report.Untold = append(r.report.Untold, notThere("topic", t))
 		}
 	}
+}
+
+// subject is what a miss is about in a sentence.
+func subject(of string) string {
+	if kind, object, named := strings.Cut(of, " "); named && (kind == "topic" || kind == "group") {
+		return kind + " " + name(object)
+	}
+	return printable(of)
 }
 
 // notThere says of something that was asked about that it is not there.

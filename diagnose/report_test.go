@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -524,6 +525,49 @@ func TestColours(t *testing.T) {
 		}
 		if strings.Join(strings.Fields(stripped), " ") != strings.Join(strings.Fields(plain.String()), " ") {
 			t.Errorf("%s: painted, the text is another one", name)
+		}
+	}
+}
+
+// Nothing that others have named or answered controls a terminal, and no name is
+// taken for an option.
+func TestNamesThatDoNotPrint(t *testing.T) {
+	const red = "\x1b[31mred"
+	for what, s := range map[string]scene{
+		"commands": stood(func(v *lag.View) {
+			late := ongoing(12 * time.Minute)
+			late.TransactionalID = red
+			held(v, "orders", 3, late)
+			dashed := ongoing(12 * time.Minute)
+			dashed.TransactionalID, dashed.State = "-rf", lag.TransactionState(red)
+			held(v, "orders", 2, dashed)
+			for n, kind := range []lag.GroupState{lag.StateBlocked, lag.StateStopped, lag.StateAhead} {
+				group(v, []string{red, "-rf"}[n%2], "payments", n, []lag.Offset{9123, 9123, 10600}[n], kind)
+			}
+			group(v, red, "orders", 3, 9123, lag.StateBlocked).Owner.ClientID = red
+			slices.SortFunc(v.Groups, func(a, b lag.GroupView) int { return strings.Compare(a.Name, b.Name) })
+		}),
+		"misses": once(func(v *lag.View) {
+			v.Missed = []lag.Miss{
+				{Kind: lag.MissNoCoordinator, Subject: "group " + red, Count: 1, Detail: red},
+				{Kind: lag.MissUnauthorized, Subject: "group " + red, Count: 1, Detail: "DescribeGroups: GROUP_AUTHORIZATION_FAILED"},
+				{Kind: lag.MissUnauthorized, Subject: "group -rf", Count: 1, Detail: "DescribeGroups: GROUP_AUTHORIZATION_FAILED"},
+				{Kind: lag.MissUnauthorized, Subject: "broker 2", Count: 1, Detail: red},
+			}
+		}).audited(&lag.Audit{Failure: red}),
+		"failure": once(func(v *lag.View) { *v = lag.View{Ended: noon, Failure: "broker 1: " + red} }),
+	} {
+		text := s.report()
+		if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }); i >= 0 {
+			t.Errorf("%s: a character that does not print: %q", what, text[max(0, i-60):min(len(text), i+20)])
+		}
+		for _, want := range map[string][]string{
+			"commands": {`--transactionalId $'\x1b[31mred'`, "--transactionalId=-rf", `--group $'\x1b[31mred' --topic payments`, `transaction "\x1b[31mred"`},
+			"misses":   {`group "\x1b[31mred" has no coordinator`, "--group=-rf", `--group $'\x1b[31mred'`},
+		}[what] {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %s in\n%s", what, want, text)
+			}
 		}
 	}
 }

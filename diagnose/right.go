@@ -59,10 +59,10 @@ func (r *reporter) lacks(op operation, on resource, object string, harmless bool
 		m.Right = op.name + " on the cluster"
 	case object == everything:
 		m.Right = fmt.Sprintf("%s on %s *", op.name, plural(on.noun))
-		target += " " + shell(object)
+		target = option(target, object)
 	default:
 		m.Right = fmt.Sprintf("%s on %s %s", op.name, on.noun, name(object))
-		target += " " + shell(object)
+		target = option(target, object)
 	}
 	m.Grant = fmt.Sprintf("kafka-acls.sh --bootstrap-server %s --add --allow-principal %s --operation %s %s",
 		shell(r.Bootstrap), shell(r.Principal()), op.option, target)
@@ -140,7 +140,7 @@ func (r *reporter) rightsRefused() {
 			r.lacks(describe, theCluster, "", len(r.report.Transactions) == 0, whetherDenied)
 		default:
 			r.report.Missing = append(r.report.Missing, Missing{
-				Right: "a right that " + m.Subject + " asks for", Hides: fmt.Sprintf("what was asked (%s); the broker's authorizer log names it", m.Detail),
+				Right: "a right that " + subject(m.Subject) + " asks for", Hides: fmt.Sprintf("what was asked (%s); the broker's authorizer log names it", printable(m.Detail)),
 			})
 		}
 	}

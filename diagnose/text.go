@@ -282,7 +282,7 @@ func (t *text) audit(r *Report) {
 	a := &r.Audit
 	if a.Failure != "" {
 		t.section(bold, "CLUSTER AUDIT")
-		t.prose("", "It could not be made: "+a.Failure)
+		t.prose("", "It could not be made: "+printable(strings.ReplaceAll(a.Failure, "\n", "; ")))
 		return
 	}
 	var weak, notChecked []Finding

@@ -300,9 +300,9 @@ func (r *reporter) verdictClause(t *Transaction, p *HeldPartition, b *lag.Blocke
 	says := ""
 	switch {
 	case t.Coordinator != nil && t.State != "":
-		says = fmt.Sprintf(", coordinator %d says %s", *t.Coordinator, t.State)
+		says = fmt.Sprintf(", coordinator %d says %s", *t.Coordinator, printable(string(t.State)))
 	case t.State != "":
-		says = fmt.Sprintf(", its coordinator says %s", t.State)
+		says = fmt.Sprintf(", its coordinator says %s", printable(string(t.State)))
 	}
 	deadline, dated := b.Deadline.Get()
 	switch t.Verdict {

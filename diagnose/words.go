@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Span writes a duration as reports do: 12 m, 2 h 4 m, 3 d.
@@ -90,12 +91,64 @@ func name(s string) string {
 	return strconv.Quote(s)
 }
 
-// shell is an argument in a command line for a POSIX shell.
+// shell is an argument in a command line for a POSIX shell; with characters that
+// do not print, for one that knows $'…' (POSIX.1-2024, bash, zsh).
 func shell(s string) string {
-	if plainName.MatchString(s) {
+	switch {
+	case plainName.MatchString(s):
 		return s
+	case printable(s) == s:
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	var b strings.Builder
+	b.WriteString("$'")
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '\\' || r == '\'':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case prints(r, size):
+			b.WriteRune(r)
+		default:
+			for _, c := range []byte(s[i : i+size]) {
+				fmt.Fprintf(&b, `\x%02x`, c)
+			}
+		}
+		i += size
+	}
+	b.WriteByte('\'')
+	return b.String()
+}
+
+// option is an option with its value in a command line. One that begins like an
+// option is given with =, as a tool would take it for one otherwise.
+func option(name, value string) string {
+	if strings.HasPrefix(value, "-") {
+		return name + "=" + shell(value)
+	}
+	return name + " " + shell(value)
+}
+
+// prints says whether a character of some bytes is one that a terminal shows.
+func prints(r rune, size int) bool {
+	return strconv.IsPrint(r) && !(r == utf8.RuneError && size == 1)
+}
+
+// printable is a text of others in a sentence, a broker's error for example, in
+// which what does not print is written as in a name in quotes.
+func printable(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if prints(r, size) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.Quote(s[i:i+size]), `"`))
+		}
+		i += size
+	}
+	return b.String()
 }
 
 // enumerate writes a list with "and", cut to a few.
