@@ -279,6 +279,39 @@ func TestRunnerAudits(t *testing.T) {
 	}
 }
 
+// A cluster has no __consumer_offsets before somebody uses a group. When a sweep
+// sees it for the first time, an audit looks at it, long before its time, once.
+func TestRunnerAuditsWhatAppears(t *testing.T) {
+	c := simulated(t, true)
+	createTopic(t, c, "orders", 1)
+	var count counter
+	r := collector.NewRunner(dial(t, c), collector.Options{Period: 100 * time.Millisecond, AuditPeriod: time.Hour, Observer: &count})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	committed, after := false, 0
+	r.Subscribe(func(v *lag.View) {
+		switch {
+		case v.Audit == nil:
+		case !committed:
+			if n := v.Audit.Coordinating(); n != 0 {
+				t.Errorf("the first audit saw %d topics of coordinators, want none", n)
+			}
+			commit(t, c, "g", "orders", 0)
+			committed = true
+		case v.Audit.Coordinating() == 1:
+			if after++; after == 5 {
+				cancel()
+			}
+		}
+	})
+	r.Run(ctx)
+	count.mu.Lock()
+	defer count.mu.Unlock()
+	if after != 5 || count.audits > 2*(6+3*3) {
+		t.Errorf("%d views with __consumer_offsets audited, want 5; %d requests, want those of two audits", after, count.audits)
+	}
+}
+
 // An audit of a cluster that nobody answers for ends, and says why.
 func TestAuditWithoutKafka(t *testing.T) {
 	k, err := collector.NewKafka(kgo.SeedBrokers("127.0.0.1:1"))

@@ -30,6 +30,9 @@ type layout struct {
 	// answer does not list it.
 	transactionState []lag.Term
 
+	// consumerOffsets says that the answer lists __consumer_offsets, wanted or not.
+	consumerOffsets bool
+
 	// describesCluster says that this principal may describe the cluster; false
 	// where the broker does not tell.
 	describesCluster bool
@@ -123,8 +126,12 @@ func clusterOf(resp *kmsg.MetadataResponse) lag.Cluster {
 // add appends a topic, if it is wanted. A topic or partition that the answer
 // names twice counts once.
 func (l *layout) add(t *kmsg.MetadataResponseTopic) {
-	if nameOf(*t) == transactionStateTopic && t.ErrorCode == 0 {
+	switch name := nameOf(*t); {
+	case t.ErrorCode != 0:
+	case name == transactionStateTopic:
 		l.setTransactionState(t.Partitions)
+	case name == consumerOffsetsTopic:
+		l.consumerOffsets = true
 	}
 	topic := topicLayout{
 		name: nameOf(*t), id: t.TopicID, internal: t.IsInternal, errorCode: t.ErrorCode, first: len(l.partitions),
@@ -159,6 +166,19 @@ func (l *layout) setTransactionState(partitions []kmsg.MetadataResponseTopicPart
 			l.transactionState[n] = lag.Term{Leader: p.Leader, Epoch: p.LeaderEpoch}
 		}
 	}
+}
+
+// coordinating is how many of the topics are listed that keep what coordinators
+// know.
+func (l *layout) coordinating() int {
+	n := 0
+	if len(l.transactionState) > 0 {
+		n++
+	}
+	if l.consumerOffsets {
+		n++
+	}
+	return n
 }
 
 // partitionOf returns a partition without readings.

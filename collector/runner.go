@@ -18,6 +18,8 @@ type Runner struct {
 	tracker     *lag.Tracker
 	auditor     *Auditor
 	audit       atomic.Pointer[lag.Audit]
+	auditSoon   chan struct{} // an audit is due before its time
+	listed      int           // topics of coordinators that the last sweep listed
 	view        atomic.Pointer[lag.View]
 	subscribers []func(*lag.View)
 }
@@ -28,7 +30,7 @@ func NewRunner(client Client, options Options) *Runner {
 	sweeper := NewSweeper(client, options)
 	tracker := sweeper.options.tracking().NewTracker()
 	sweeper.consult(tracker)
-	return &Runner{sweeper: sweeper, tracker: tracker, auditor: NewAuditor(client, options)}
+	return &Runner{sweeper: sweeper, tracker: tracker, auditor: NewAuditor(client, options), auditSoon: make(chan struct{}, 1)}
 }
 
 // Succeed returns a runner that asks client under options of its own, and goes
@@ -82,8 +84,9 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// runAudits audits at once and then once every AuditPeriod. Where nothing could
-// be read, the next try is a sweep's period away.
+// runAudits audits at once, then once every AuditPeriod, and when a sweep is the
+// first to see a topic of coordinators. Where nothing could be read, the next try
+// is a sweep's period away.
 func (r *Runner) runAudits(ctx context.Context) {
 	for {
 		wait := r.sweeper.options.AuditPeriod
@@ -95,6 +98,8 @@ func (r *Runner) runAudits(ctx context.Context) {
 		case <-ctx.Done():
 			timer.Stop()
 			return
+		case <-r.auditSoon:
+			timer.Stop()
 		case <-timer.C:
 		}
 	}
@@ -114,6 +119,24 @@ func (r *Runner) Audit(ctx context.Context) {
 	if ctx.Err() == nil {
 		r.audit.Store(sample.Judge())
 	}
+}
+
+// hastenAudit has an audit made at once where the sweep that has just ended saw
+// a topic of coordinators that the last audit did not: they are created when
+// somebody first uses a group, or a transaction.
+func (r *Runner) hastenAudit() {
+	a, l := r.audit.Load(), r.sweeper.last
+	if a == nil || a.Failure != "" || l == nil {
+		return
+	}
+	n := l.coordinating()
+	if n > r.listed && n > a.Coordinating() {
+		select {
+		case r.auditSoon <- struct{}{}:
+		default: // is asked for already
+		}
+	}
+	r.listed = n
 }
 
 // due returns when the n-th sweep after the first is to begin. Sweeps keep to
@@ -142,6 +165,7 @@ func (r *Runner) Sweep(ctx context.Context) {
 	if sample.Cluster.IsKnown() { // else nobody knows whether it is still so
 		sample.Audit = r.audit.Load()
 	}
+	r.hastenAudit()
 	view := r.tracker.Observe(sample)
 	r.view.Store(view)
 	r.report(view)

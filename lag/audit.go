@@ -144,6 +144,21 @@ type Audit struct {
 	Sight  Sight
 }
 
+// Coordinating is how many of the topics the audit saw that keep what
+// coordinators know: __transaction_state and __consumer_offsets.
+func (a *Audit) Coordinating() int {
+	n := 0
+	for i := range a.Checks {
+		switch c := &a.Checks[i]; c.Name {
+		case TransactionStateReplication, ConsumerOffsetsReplication:
+			if c.Gap != GapNotListed {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // Check is one thing that an audit looks at.
 type Check struct {
 	Name   CheckName
