@@ -39,7 +39,13 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])
 // numbers matches what can only be meant for an IPv4 address.
 var numbers = regexp.MustCompile(`^[0-9.]+$`)
 
+// errHasUser quotes nothing: a user may have a password.
+var errHasUser = errors.New("has an @, as a user has before a host; write host:port alone")
+
 func splitAddress(address, example string) (host string, port uint16, err error) {
+	if strings.Contains(address, "@") {
+		return "", 0, errHasUser
+	}
 	if scheme, _, ok := strings.Cut(address, "://"); ok {
 		return "", 0, fmt.Errorf("begins with %s://; write host:port alone, such as %s", cut(scheme), example)
 	}

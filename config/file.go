@@ -58,7 +58,7 @@ func readFile(ctx context.Context, name string, environment map[string]string) (
 				f.section("", root)
 			}
 		default:
-			f.complain(root.Line, "", show(root), "is in a second document; keep one, without a line of three dashes after it")
+			f.complain(root.Line, "", maskUser(show(root)), "is in a second document; keep one, without a line of three dashes after it")
 			return f.assignments, read, f.problems
 		}
 	}
@@ -189,7 +189,7 @@ func (f *file) hasOddities(node *yaml.Node) bool {
 				found = true
 				continue
 			case part.Kind != yaml.ScalarNode && part.Kind != yaml.AliasNode:
-				f.complain(part.Line, "", show(part), "is no key; write a name, and put a value that begins with a brace or bracket in quotes")
+				f.complain(part.Line, "", maskUser(show(part)), "is no key; write a name, and put a value that begins with a brace or bracket in quotes")
 				found = true
 				continue
 			}

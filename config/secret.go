@@ -164,13 +164,23 @@ func Shown(key, value string) string {
 	if sensitive.MatchString(key) {
 		return maskSecret(value)
 	}
-	return value
+	return maskUser(value) // it may be meant for an address
 }
+
+// beforeAt matches what an address or a URL has before its last @, or a list of
+// them: a user, and perhaps a password, which may have any character in it.
+var beforeAt = regexp.MustCompile(`(?s)^(\[?(?:[A-Za-z][A-Za-z0-9+.-]*://)?).*@`)
+
+// maskUser is an address, a URL or a list of them as it may be shown.
+func maskUser(text string) string { return beforeAt.ReplaceAllString(text, "${1}"+shownSecret+"@") }
+
+// lineUser matches what a line has between its key and its last @.
+var lineUser = regexp.MustCompile(`^(\s*(?:- +)?(?:[\w.-]+: +)?["'\[]*(?:[A-Za-z][A-Za-z0-9+.-]*://)?).*@`)
 
 // maskLine is the last of some lines of a file that is not YAML, as it may be
 // shown. A line without a key of its own may go on with what stands above it.
 func maskLine(lines []string) string {
-	last := strings.TrimSpace(lines[len(lines)-1])
+	last := lineUser.ReplaceAllString(strings.TrimSpace(lines[len(lines)-1]), "${1}"+shownSecret+"@")
 	for i := len(lines) - 1; i >= 0; i-- {
 		key, _, isKey := strings.Cut(lines[i], ":")
 		switch {
@@ -193,5 +203,10 @@ func maskNode(key string, node *yaml.Node) string {
 		}
 		return shownSecret
 	}
-	return show(node)
+	for _, s := range settings {
+		if s.key == key {
+			return s.shown(show(node))
+		}
+	}
+	return maskUser(show(node))
 }

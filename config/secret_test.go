@@ -187,3 +187,60 @@ exporter.yml:5: store.login.api_token = "<secret>" is an unknown key; remove it`
 		})
 	}
 }
+
+// No mistake shows what stands before the @ of an address or a URL: there may be
+// a password.
+func TestUsersInAddresses(t *testing.T) {
+	const (
+		hushed = "hush"
+		user   = " has an @, as a user has before a host; write host:port alone"
+		inURL  = " has a user in it; remove it, and set kafka.sasl.oauth.client_id and kafka.sasl.oauth.client_secret"
+		noURL  = " is no URL with http or https; write such as https://sso.example/oauth2/token"
+	)
+	token := func(url string) string { return "kafka:\n  sasl:\n    oauth:\n      token_url: '" + url + "'\n" }
+	tests := []struct {
+		name, file string
+		env, args  []string
+		want       string
+	}{
+		{"token URL", token("https://u:hush@sso/t"), nil, nil,
+			`exporter.yml:4: kafka.sasl.oauth.token_url = "https://<secret>@sso/t"` + inURL},
+		{"a password with what ends a host", token("https://u:hush/@hush@sso/t"), nil, nil,
+			`exporter.yml:4: kafka.sasl.oauth.token_url = "https://<secret>@sso/t"` + noURL},
+		{"a password longer than what is shown", token("https://u:" + strings.Repeat("hush", 40) + "@sso/t"), nil, nil,
+			`exporter.yml:4: kafka.sasl.oauth.token_url = "https://<secret>@sso/t"` + inURL},
+		{"token URL in a flag", "", nil, []string{"--kafka.sasl.oauth.token-url=ftp://u:hush@sso/t"},
+			`command line: --kafka.sasl.oauth.token-url = "ftp://<secret>@sso/t"` + noURL},
+		{"token URL in the environment", "", []string{"LSO_EXPORTER_KAFKA_SASL_OAUTH_TOKEN_URL=u:hush@sso/t"}, nil,
+			`environment: LSO_EXPORTER_KAFKA_SASL_OAUTH_TOKEN_URL = "<secret>@sso/t"` + noURL},
+		{"broker in a flag", "", nil, []string{"--kafka.brokers=sasl://u:hush@h:9"},
+			`command line: --kafka.brokers = "sasl://<secret>@h:9"` + user},
+		{"broker without a scheme", "kafka: {brokers: ['a:1', 'u:hush@h:9']}\n", nil, nil,
+			`exporter.yml:1: kafka.brokers = "[<secret>@h:9]"` + user},
+		{"a password with a comma", "", []string{"LSO_EXPORTER_KAFKA_BROKERS=sasl://u:hush,hush@h:9"}, nil,
+			`environment: LSO_EXPORTER_KAFKA_BROKERS = "sasl://<secret>@h:9"` + user},
+		{"listen address", "", nil, []string{"--web.health-listen-address=u:hush@h:9"},
+			`command line: --web.health-listen-address = "<secret>@h:9"` + user},
+		{"runbooks", "alerts: {runbooks: 'https://u:hush@wiki'}\n", nil, nil,
+			`exporter.yml:1: alerts.runbooks = "https://<secret>@wiki" does not end with a slash; write such as https://wiki.example/runbooks/`},
+		{"a section", "kafka: {brokers: {a: 'u:hush@h:9'}}\n", nil, nil,
+			`exporter.yml:1: kafka.brokers = "<secret>@h:9}" is a section where a list of addresses belongs; write the value on the key's own line`},
+		{"an unknown key", "kafka: {broker: 'u:hush@h:9'}\n", nil, nil,
+			`exporter.yml:1: kafka.broker = "<secret>@h:9" is an unknown key; remove it; did you mean kafka.brokers?`},
+		{"an unknown section", "kafak: {brokers: ['sasl://u:hush@h:9']}\n", nil, nil,
+			`exporter.yml:1: kafak = "<secret>@h:9]}" is an unknown key; remove it; did you mean kafka?`},
+		{"an unknown variable", "", []string{"LSO_EXPORTER_KAFKA_BROKER=sasl://u:hush@h:9"}, nil,
+			`environment: LSO_EXPORTER_KAFKA_BROKER = "sasl://<secret>@h:9" is an unknown variable; remove it; did you mean LSO_EXPORTER_KAFKA_BROKERS?`},
+		{"no YAML", "kafka:\n  brokers: [sasl://u:hush@h:9\n", nil, nil, ""},
+		{"a second document", brokers + "---\nsasl://u:hush@h:9\n", nil, nil,
+			`exporter.yml:3: "sasl://<secret>@h:9" is in a second document; keep one, without a line of three dashes after it`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := loadAndValidate(Sources{File: inFile(t, test.file), Environment: test.env, Flags: parsed(t, test.args...)})
+			if err == nil || strings.Contains(err.Error(), hushed) || test.want != "" && !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("got\n%v\nwant\n%s", err, test.want)
+			}
+		})
+	}
+}

@@ -95,8 +95,8 @@ var securitySettings = []setting{
 	secret("kafka.sasl.password", "kafka.sasl.password", "Password of PLAIN and SCRAM, best as a reference: `file:/path` or `${NAME}`.",
 		func(c *Config) *Secret { return &c.Kafka.SASL.Password }),
 
-	text("kafka.sasl.oauth.token_url", "kafka.sasl.oauth.token-url", "URL of the token endpoint.",
-		func(c *Config) *string { return &c.Kafka.SASL.OAuth.TokenURL }, tokenURL),
+	namesHost(text("kafka.sasl.oauth.token_url", "kafka.sasl.oauth.token-url", "URL of the token endpoint.",
+		func(c *Config) *string { return &c.Kafka.SASL.OAuth.TokenURL }, tokenURL)),
 	text("kafka.sasl.oauth.client_id", "kafka.sasl.oauth.client-id", "Id of the OAuth client.",
 		func(c *Config) *string { return &c.Kafka.SASL.OAuth.ClientID }, anyText),
 	secret("kafka.sasl.oauth.client_secret", "kafka.sasl.oauth.client-secret", "Secret of the OAuth client, best as a reference: `file:/path` or `${NAME}`.",

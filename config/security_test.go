@@ -131,7 +131,7 @@ func TestSecurityMistakes(t *testing.T) {
 		{"insecure, and not", "  tls: {enabled: true, ca_file: ca.pem, insecure_skip_verify: true}\n",
 			`exporter.yml:3: kafka.tls.insecure_skip_verify = "true" accepts any certificate, and kafka.tls.ca_file says whose are trusted; remove one of the two`},
 		{"a user in a URL", oauth + "token_url: 'https://a:b@c/t'}}\n",
-			`exporter.yml:3: kafka.sasl.oauth.token_url = "https://a:b@c/t" has a user in it; remove it, and set kafka.sasl.oauth.client_id and kafka.sasl.oauth.client_secret`},
+			`exporter.yml:3: kafka.sasl.oauth.token_url = "https://<secret>@c/t" has a user in it; remove it, and set kafka.sasl.oauth.client_id and kafka.sasl.oauth.client_secret`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := loadAndValidate(Sources{File: inSecuredFile(t, test.section)})

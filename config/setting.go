@@ -64,6 +64,7 @@ type kind struct {
 	list bool   // a list of such values
 
 	secret bool // must not be shown
+	host   bool // says where something is: what stands before an @ must not be shown
 }
 
 var (
@@ -71,7 +72,8 @@ var (
 	boolKind     = kind{name: "true or false", tag: "!!bool"}
 	durationKind = kind{name: "duration", tag: "!!str"}
 	regexpKind   = kind{name: "regular expression", tag: "!!str"}
-	addressList  = kind{name: "list of addresses", tag: "!!str", list: true}
+	hostKind     = kind{name: "text", tag: "!!str", host: true}
+	addressList  = kind{name: "list of addresses", tag: "!!str", list: true, host: true}
 
 	objectiveList = kind{name: "list of objectives", tag: "!!str", list: true}
 	patternList   = kind{name: "list of patterns", tag: "!!str", list: true}
@@ -123,8 +125,11 @@ func (s setting) name() string {
 
 // shown is a value of the setting as a Problem names it.
 func (s setting) shown(text string) string {
-	if s.kind.secret {
+	switch {
+	case s.kind.secret:
 		return maskSecret(text)
+	case s.kind.host:
+		return maskUser(text)
 	}
 	return text
 }
@@ -207,8 +212,8 @@ var settings = slices.Concat([]setting{
 		func(c *Config) *time.Duration { return &c.Alerts.ExporterReload }, 0, week),
 	duration("alerts.keep_firing", "alerts.keep-firing", "How long an alert goes on when its condition is not seen any more, so that a restart of the exporter does not resolve it. `0s` ends it at once, and leaves out what Prometheus before 2.42 does not know.",
 		func(c *Config) *time.Duration { return &c.Alerts.KeepFiring }, 0, week),
-	text("alerts.runbooks", "alerts.runbooks", "Address of the folder with the runbooks that alerts link to.",
-		func(c *Config) *string { return &c.Alerts.Runbooks }, folder),
+	namesHost(text("alerts.runbooks", "alerts.runbooks", "Address of the folder with the runbooks that alerts link to.",
+		func(c *Config) *string { return &c.Alerts.Runbooks }, folder)),
 
 	expression("topics.include", "topics.include", "Topics to read. Kafka's internal topics are topics like any other.",
 		func(c *Config) **regexp.Regexp { return &c.Topics.Include }, true),
@@ -235,8 +240,8 @@ var settings = slices.Concat([]setting{
 
 	choice("scope.kind", "scope.kind", "What is shown: everything; or only the partitions that members of consumer groups are assigned which scope.host and scope.client_id tell, for an exporter beside each consumer; or only the partitions that the producers with scope.transactional_ids write in transactions, for an exporter of a team's own.",
 		func(c *Config) *string { return (*string)(&c.Scope.Kind) }, string(ScopeAll), string(ScopeAssigned), string(ScopeTransactionalID)),
-	text("scope.host", "scope.host", "Address from which the members connect, as Kafka shows it; of a pod, its IP.",
-		func(c *Config) *string { return &c.Scope.Host }, address),
+	namesHost(text("scope.host", "scope.host", "Address from which the members connect, as Kafka shows it; of a pod, its IP.",
+		func(c *Config) *string { return &c.Scope.Host }, address)),
 	expression("scope.client_id", "scope.client-id", "Client ids of the members. With scope.host, both have to match.",
 		func(c *Config) **regexp.Regexp { return &c.Scope.ClientID }, false),
 	expression("scope.transactional_ids", "scope.transactional-ids", "Transactional ids of the producers. The expression matches whole ids.",
@@ -244,8 +249,8 @@ var settings = slices.Concat([]setting{
 
 	fixed(addresses("web.listen_address", "web.listen-address", "Addresses to listen on, host:port each; no host means all interfaces.",
 		func(c *Config) *[]string { return &c.Web.ListenAddresses }, CheckListenAddress, sameListener)),
-	fixed(text("web.health_listen_address", "web.health-listen-address", "A further address, host:port, on which `/healthz` and `/readyz` alone are served, without TLS and authentication, for probes that have neither (a kubelet). Without it, they are where all pages are, under the web configuration file.",
-		func(c *Config) *string { return &c.Web.HealthListenAddress }, noneOr(CheckListenAddress))),
+	fixed(namesHost(text("web.health_listen_address", "web.health-listen-address", "A further address, host:port, on which `/healthz` and `/readyz` alone are served, without TLS and authentication, for probes that have neither (a kubelet). Without it, they are where all pages are, under the web configuration file.",
+		func(c *Config) *string { return &c.Web.HealthListenAddress }, noneOr(CheckListenAddress)))),
 	fixed(namesFile(text("web.config_file", "web.config.file", "Web configuration file of Prometheus' exporter toolkit, for TLS and basic authentication. Without it, plain HTTP.",
 		func(c *Config) *string { return &c.Web.ConfigFile }, anyText))),
 	text("web.telemetry_path", "web.telemetry-path", "Path under which metrics are served.",
@@ -306,6 +311,12 @@ func namesFile(s setting) setting {
 	s.files = func(c *Config) []string {
 		return slices.DeleteFunc(slices.Clone(s.get(c)), func(name string) bool { return name == "" })
 	}
+	return s
+}
+
+// namesHost marks a text that is an address or a URL.
+func namesHost(s setting) setting {
+	s.kind = hostKind
 	return s
 }
 
@@ -464,6 +475,10 @@ func addresses(key, flag, help string, field func(*Config) *[]string, check func
 		set: func(c *Config, texts []string) error {
 			if len(texts) == 0 {
 				return errors.New("is empty; list at least one host:port")
+			}
+			// A password may have a comma, so that entries are parts of it.
+			if strings.Contains(inline(texts), "@") {
+				return errHasUser
 			}
 			for i, address := range texts {
 				if err := check(address); err != nil {

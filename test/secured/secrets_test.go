@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,6 +38,36 @@ func leak(output, secret string) string {
 	return ""
 }
 
+// misplaced are sections with a password where an address belongs, by the key
+// that has it.
+var misplaced = map[string]string{
+	"token_url": "  sasl: {mechanism: OAUTHBEARER, oauth: {token_url: 'https://u:${PASSWORD}@sso/t'}}\n",
+	"brokers":   "  brokers: ['sasl://u:${PASSWORD}@h:9']\n",
+}
+
+// misplace starts the program with each of them, and has it read each while it
+// runs.
+func (w *world) misplace(t *testing.T) {
+	const password = "hush-hush-password"
+	w.secrets["password in an address"] = password
+	for key, section := range misplaced {
+		name := "password in " + key
+		path := w.configuration(t, name, "PLAINTEXT", "")
+		s := serve(t, nil, "--config.file="+path, "--reload.interval=100ms")
+		bad := []byte("kafka:\n" + strings.ReplaceAll(section, "${PASSWORD}", password))
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.until("the log tells of "+key, func() bool { return strings.Contains(s.log.String(), key) })
+		w.keep(name+": log and pages", s.log.String()+s.pages())
+		status, output := run(t, nil, "serve", "--config.file="+path)
+		if status != 2 || !strings.Contains(output, "<secret>@") {
+			t.Errorf("%s: status %d\n%s", name, status, output)
+		}
+		w.keep(name+": start", output)
+	}
+}
+
 // search searches all that was kept for all secrets.
 func (w *world) search(t *testing.T) {
 	t.Helper()
@@ -53,7 +84,7 @@ func (w *world) search(t *testing.T) {
 			w.secrets[i.name+" claims "+strconv.Itoa(n)] = parts[1]
 		}
 	}
-	if want := 4 * len(rows); len(w.outputs) != want {
+	if want := 4*len(rows) + 2*len(misplaced); len(w.outputs) != want {
 		t.Errorf("%d outputs to search, want %d", len(w.outputs), want)
 	}
 	for from, output := range w.outputs {

@@ -155,6 +155,7 @@ func (w *world) tryAll(t *testing.T) {
 			})
 		}
 	})
+	t.Run("passwords in addresses", w.misplace)
 	t.Run("secrets", w.search)
 	t.Run("answers", w.answers)
 }
