@@ -250,6 +250,9 @@ func TestPanels(t *testing.T) {
 		if len(*p.Description) < 20 {
 			t.Errorf("%s has no description", *p.Title)
 		}
+		if len(p.Links) == 0 {
+			t.Errorf("%s has no link", *p.Title)
+		}
 		if p.GridPos.X != width {
 			t.Errorf("%s begins at column %d, and the one before ends at %d", *p.Title, p.GridPos.X, width)
 		}

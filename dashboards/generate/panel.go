@@ -62,9 +62,6 @@ func refID(i int) string { return string(rune('A' + i)) }
 
 // link is a panel's link to a page.
 func link(page string) []cog.Builder[dashboard.DashboardLink] {
-	if page == "" {
-		return nil
-	}
 	title := "What it means"
 	if strings.HasPrefix(page, "runbooks/") {
 		title = "Runbook"

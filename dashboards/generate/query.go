@@ -137,8 +137,11 @@ func rate(series string) string { return "rate(" + series + "[$__rate_interval])
 
 // share is the share of time with the last stable offset below the high
 // watermark: of each exporter for itself, as two have not begun at the same
-// time; then one series for each thing.
-func share(by, within string) string { return most(by, shareOf("["+within+"]")) }
+// time; then one series for each thing. Rates of two counters over a few samples
+// reach a little beyond 1 where the offset is below all the time.
+func share(by, within string) string {
+	return "clamp_max(" + most(by, shareOf("["+within+"]")) + ", 1)"
+}
 
 // shareOf is the share of each exporter, over a range of time.
 func shareOf(within string) string {
