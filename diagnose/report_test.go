@@ -529,6 +529,20 @@ func TestColours(t *testing.T) {
 	}
 }
 
+// Only what is about as old as everyday life may be no more than that.
+func TestUnconfirmedAges(t *testing.T) {
+	for age, moment := range map[time.Duration]bool{2 * time.Second: true, 15 * time.Second: true, 20 * time.Second: false, 40 * time.Minute: false} {
+		text := once(func(v *lag.View) {
+			b := blocker(lag.Unknown, "", age)
+			b.AgeSource, b.Reason = lag.AgeByProducer, lag.ReasonNotYetConfirmed
+			held(v, "orders", 3, b)
+		}).report()
+		if strings.Contains(text, "no more than the moment") != moment || strings.Contains(text, "It has stood for "+span(age)) == moment {
+			t.Errorf("of one that is %v old:\n%s", age, text)
+		}
+	}
+}
+
 // Nothing that others have named or answered controls a terminal, and no name is
 // taken for an option.
 func TestNamesThatDoNotPrint(t *testing.T) {

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/lso-exporter/lso-exporter/lag"
 )
@@ -17,9 +18,34 @@ func (r *reporter) explainUnknown(t *Transaction) {
 	if e.remedy != "" {
 		t.remedy("%s", e.remedy)
 	}
-	if !t.HeldBack {
-		t.meaning("It may be no more than the moment that every transaction takes.")
+	if t.HeldBack {
+		return
 	}
+	age := time.Duration(t.AgeSeconds * float64(time.Second))
+	if age < nearly*r.HeldAfter {
+		t.meaning("It may be no more than the moment that every transaction takes.")
+		return
+	}
+	whose := ""
+	if t.AgeSource == lag.AgeByProducer {
+		whose = " by its producer's clock, which may be that of a backfill"
+	}
+	t.meaning("It has stood for %s%s. What is not confirmed is that it stands still: that was seen for %s, and takes %s.", span(age), whose, span(t.stalled()), span(r.HeldAfter))
+	t.remedy("Look again, for longer (--wait), to confirm that.")
+}
+
+// nearly is up to how many times the age from which on a transaction holds
+// something back one may still be everyday life.
+const nearly = 2
+
+// stalled is for how long the last stable offset was seen to stand still, on the
+// partition where that is longest.
+func (t *Transaction) stalled() time.Duration {
+	seconds := 0.0
+	for i := range t.Partitions {
+		seconds = max(seconds, t.Partitions[i].StalledSeconds)
+	}
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // explanation is what a reason means and what to do.
