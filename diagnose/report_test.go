@@ -543,6 +543,38 @@ func TestUnconfirmedAges(t *testing.T) {
 	}
 }
 
+// Where entries are cut to headlines, the report says how to get their commands.
+func TestCommandsOfManyEntries(t *testing.T) {
+	for n, want := range map[int]string{fullEntries: "", fullEntries + 2: "For the commands of 2 more of these, use --output=json"} {
+		transactions := once(func(v *lag.View) {
+			for i := range n {
+				b := blocker(lag.Hanging, lag.CompleteAbort, time.Hour)
+				b.TransactionalID = fmt.Sprintf("id-%d", i)
+				held(v, []string{"orders", "payments"}[i%2], i/2, b)
+			}
+		})
+		groups := stood(func(v *lag.View) {
+			for i := range n {
+				group(v, fmt.Sprintf("group-%d", i), "orders", 0, 10600, lag.StateAhead)
+			}
+		})
+		// Groups that have stopped have no commands.
+		stopped := stood(func(v *lag.View) {
+			for i := range n {
+				group(v, fmt.Sprintf("group-%d", i), "orders", 0, 9000, lag.StateStopped)
+			}
+		})
+		for what, text := range map[string]string{"transactions": transactions.report(), "groups": groups.report()} {
+			if got := strings.Contains(text, "For the commands of"); got != (want != "") || !strings.Contains(text, want) {
+				t.Errorf("%d %s: no %q in\n%s", n, what, want, text)
+			}
+		}
+		if text := stopped.report(); strings.Contains(text, "For the commands of") {
+			t.Errorf("%d groups that have no commands:\n%s", n, text)
+		}
+	}
+}
+
 // Nothing that others have named or answered controls a terminal, and no name is
 // taken for an option.
 func TestNamesThatDoNotPrint(t *testing.T) {

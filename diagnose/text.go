@@ -120,17 +120,27 @@ func (t *text) answer(r *Report) {
 }
 
 // entries writes a section's entries: the first few in full, the others as
-// headlines.
-func (t *text) entries(n int, full, brief func(i int)) {
+// headlines. It says where the commands are of those that are not in full;
+// commanded tells which have any.
+func (t *text) entries(n int, full, brief func(i int), commanded func(i int) bool) {
+	hidden := 0
 	for i := range n {
 		switch {
 		case i < fullEntries:
 			full(i)
+			continue
 		case i < fullEntries+briefEntries:
 			brief(i)
 		case i == fullEntries+briefEntries:
 			t.headline(fmt.Sprintf("and %s more (--output=json has all)", number(n-i)))
 		}
+		if commanded(i) {
+			hidden++
+		}
+	}
+	if hidden > 0 {
+		t.WriteString("\n")
+		t.prose("", fmt.Sprintf("For the commands of %s more of these, use --output=json, or narrow the report with --topic, --group or --transactional-id.", number(hidden)))
 	}
 }
 
@@ -148,7 +158,8 @@ func (t *text) held(r *Report) {
 
 // transactions writes entries of transactions.
 func (t *text) transactions(list []Transaction) {
-	t.entries(len(list), func(i int) { t.transaction(&list[i]) }, func(i int) { t.headlines(&list[i]) })
+	t.entries(len(list), func(i int) { t.transaction(&list[i]) }, func(i int) { t.headlines(&list[i]) },
+		func(i int) bool { return len(list[i].Commands) > 0 || slices.ContainsFunc(list[i].Partitions, aborted) })
 }
 
 // headlines writes the headlines of the partitions that a transaction holds.
@@ -162,6 +173,9 @@ func (t *text) headlines(x *Transaction) {
 		fmt.Fprintf(t, "%s\n", t.paint(bold, p.Headline))
 	}
 }
+
+// aborted says whether there is a command that ends what holds a partition.
+func aborted(p HeldPartition) bool { return p.Abort != nil }
 
 // transaction writes an entry in full.
 func (t *text) transaction(x *Transaction) {
@@ -180,7 +194,7 @@ func (t *text) transaction(x *Transaction) {
 		}
 	}
 	aborts := x.Partitions[:min(len(x.Partitions), mostHeadlines)]
-	if slices.ContainsFunc(aborts, func(p HeldPartition) bool { return p.Abort != nil }) {
+	if slices.ContainsFunc(aborts, aborted) {
 		t.prose("To see and save the records,", "with those that others wrote between:")
 		for _, p := range aborts {
 			if p.Abort != nil {
@@ -219,7 +233,8 @@ func (t *text) groups(list []Group) {
 		if g.Runbook != "" {
 			t.prose("More:", g.Runbook)
 		}
-	}, func(i int) { fmt.Fprintf(t, "\n%s\n", t.paint(bold, list[i].Headline)) })
+	}, func(i int) { fmt.Fprintf(t, "\n%s\n", t.paint(bold, list[i].Headline)) },
+		func(i int) bool { return len(list[i].Commands) > 0 })
 }
 
 // untold writes what could not be told, but for rights.
