@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/lag"
 )
 
 // hanging returns a cluster of three brokers, 3 partitions and a group at each,
@@ -300,6 +302,103 @@ func TestHangingSeed(t *testing.T) {
 		}
 		if got := offsets(partition(t, sample, "orders", 1)); got != "0 5 7 9" {
 			t.Errorf("offsets %s of the broker that answers", got)
+		}
+		cancel()
+		s.wait()
+	})
+}
+
+// TestSilentBrokerAtAShortPeriod: while one broker answers nothing, what holds
+// partitions of the others is judged all the same. At the default timeout that
+// holds in the sweep that finds out, too; at one that takes up the sweep, from
+// the one after it. The broker counts as one that does not answer, and nobody
+// else lacks anything.
+func TestSilentBrokerAtAShortPeriod(t *testing.T) {
+	for _, timeout := range []time.Duration{0, 250 * time.Millisecond, 375 * time.Millisecond} {
+		for silent := int32(1); silent <= 3; silent++ {
+			t.Run(fmt.Sprintf("%v, broker %d", timeout, silent), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					f := newFake(3)
+					f.stateTopic()
+					f.latency = time.Millisecond
+					orders := f.calm("orders", 3)
+					for i := range int32(3) {
+						orders.partitions[i].lso = 5
+						f.transaction(fmt.Sprint("x", i), i+1, int64(i), orders, i, time.Now().UnixMilli())
+						f.group(fmt.Sprint("g", i), i+1).commit("orders", i, 3)
+					}
+					const period = 500 * time.Millisecond
+					s := NewSweeper(f, Options{Period: period, BrokerTimeout: timeout})
+					tracker := lag.NewTracker(period)
+					for n := range 6 {
+						if n == 1 {
+							f.set(func() { f.hung[silent] = true })
+						}
+						begun := time.Now()
+						v := tracker.Observe(s.Sweep(ctx))
+						if took := time.Since(begun); timeout == 0 && took > 115*time.Millisecond {
+							t.Errorf("sweep %d took %v, for more than a quarter of the deadline", n, took)
+						}
+						// A Metadata request that takes up the sweep costs it whole.
+						lost := n == 1 && silent == 1 && timeout == 375*time.Millisecond
+						for i := range 3 {
+							want := fmt.Sprintf("ongoing none x%d", i)
+							if lost {
+								want = "no topic orders"
+							}
+							if got := blocker(v, "orders", i); int32(i+1) != silent && got != want {
+								t.Errorf("sweep %d: %s, want %s; missed %v", n, got, want, v.Missed)
+							}
+						}
+						for _, m := range v.Missed {
+							kind := lag.MissSuspended
+							if n == 1 {
+								kind = lag.MissTimeout
+							}
+							if m.Subject != brokerSubject(silent) || m.Kind != kind {
+								t.Errorf("sweep %d: missed %+v", n, m)
+							}
+						}
+						if n > 0 && len(v.Missed) == 0 {
+							t.Errorf("sweep %d: nothing missed of a silent broker", n)
+						}
+						time.Sleep(period - time.Since(begun))
+					}
+					cancel()
+					s.wait()
+				})
+			})
+		}
+	}
+}
+
+// TestBrokerThatNobodyAskedIsNotSilent: of brokers that are asked one after the
+// other, the one that was waited for is spared in the next sweep, and not those
+// for which no time was left.
+func TestBrokerThatNobodyAskedIsNotSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		f := newFake(3)
+		f.latency = time.Millisecond
+		f.topic("orders", 3)
+		s := NewSweeper(f, Options{Period: 500 * time.Millisecond, BrokerTimeout: 250 * time.Millisecond, Serial: true})
+		s.Sweep(ctx)
+		f.set(func() {
+			f.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {
+				if broker == 1 && req.Key() == kmsg.Metadata.Int16() {
+					f.set(func() { f.hung[1] = true }) // from the next request on
+				}
+				return nil, nil
+			}
+		})
+		if got, want := missed(s.Sweep(ctx)), "[broker 2: deadline 1 broker 3: deadline 1 broker 1: timeout 1]"; got != want {
+			t.Errorf("missed %s, want %s", got, want)
+		}
+		for _, id := range f.brokers {
+			if got := s.isSuspended(id); got != (id == 1) {
+				t.Errorf("broker %d: suspended is %v", id, got)
+			}
 		}
 		cancel()
 		s.wait()

@@ -70,8 +70,12 @@ func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKi
 		l.fail(errOver)
 		return answered{}, l.failure
 	}
+	l.sweep.contacts.ask(l.id, o.Now())
 	a, err := o.askAs(ctx, cmp.Or(l.api, kmsg.NameForKey(req.Key())), l.sweep.client, l.id, req)
 	miss := missOfError(err)
+	if miss == "" || miss == lag.MissAPIMissing {
+		l.sweep.contacts.hear(l.id)
+	}
 	if miss != "" && miss != lag.MissAPIMissing {
 		l.fail(err)
 		return answered{}, miss

@@ -103,7 +103,7 @@ func (w *sweep) readPlans(ctx context.Context, plans map[int32]*plan) {
 		})
 	for _, id := range leaders {
 		if !ended[id] {
-			w.misses.add(lag.MissDeadline, brokerSubject(id), 1, "offsets", Offsets)
+			w.endedBy(id, "offsets", Offsets)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (w *sweep) mergeLeader(id int32, r *leaderAnswers) {
 	switch r.line.failure {
 	case "":
 	case lag.MissDeadline:
-		w.misses.add(lag.MissDeadline, brokerSubject(id), 1, "offsets", Offsets)
+		w.endedBy(id, "offsets", Offsets)
 	default:
 		w.markDown(r.line)
 		w.misses.fail(Offsets)

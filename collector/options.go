@@ -29,9 +29,10 @@ type Options struct {
 	Deadline time.Duration
 
 	// BrokerTimeout is how long one request may take; default a tenth of the
-	// period, at least 250 ms and at most 2 s. A broker that does not answer
-	// within it makes that one sweep late by as much, and no other: see
-	// Sweeper.
+	// period, at least 250 ms and at most 2 s, and never more than a quarter of
+	// the deadline, so that there is time left to ask the other brokers. A broker
+	// that does not answer within it makes that one sweep late by as much, and
+	// no other: see Sweeper.
 	BrokerTimeout time.Duration
 
 	// LookUpAfter is how long the last stable offset of a partition must have
@@ -167,7 +168,7 @@ func (o Options) withDefaults() Options {
 		o.Deadline = o.Period * 3 / 4
 	}
 	if o.BrokerTimeout == 0 {
-		o.BrokerTimeout = min(max(o.Period/10, 250*time.Millisecond), 2*time.Second, o.Deadline)
+		o.BrokerTimeout = min(max(o.Period/10, 250*time.Millisecond), 2*time.Second, o.Deadline/4)
 	}
 	if o.LookUpAfter == 0 {
 		o.LookUpAfter = 10 * time.Second

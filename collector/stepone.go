@@ -78,7 +78,7 @@ func (w *sweep) readStepOne(ctx context.Context) {
 			w.silent(id)
 		default:
 			unlisted[id] = true
-			w.misses.add(lag.MissDeadline, brokerSubject(id), 1, "commits and log starts", Offsets, Groups)
+			w.endedBy(id, "commits and log starts", Offsets, Groups)
 			w.failIDs()
 		}
 	}
@@ -143,7 +143,7 @@ func (w *sweep) mergeStepOne(id int32, r *stepOne) {
 	switch r.line.failure {
 	case "":
 	case lag.MissDeadline:
-		w.misses.add(lag.MissDeadline, r.line.subject(), 1, "commits and log starts", Groups, Offsets)
+		w.endedBy(id, "commits and log starts", Groups, Offsets)
 		w.failIDs()
 	default:
 		w.markDown(r.line)

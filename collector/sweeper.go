@@ -129,14 +129,16 @@ func NewSweeper(client Client, options Options) *Sweeper {
 func (s *Sweeper) consult(a advisor) { s.advisor = a }
 
 // sweep is one sweep under way. Its fields belong to the goroutine that sweeps;
-// requests that outlive their part of the sweep read only layout, known and
-// the options, which do not change under them.
+// requests that outlive their part of the sweep use only contacts, and layout,
+// known and the options, which do not change under them.
 type sweep struct {
 	*Sweeper
 	outlive context.Context // ends with the process, not with the sweep
 	budget  budget
 	started time.Time
 	misses  misses
+
+	contacts *contacts
 
 	layout *layout
 	known  map[string]knownGroup // as the sweep before left it
@@ -165,7 +167,7 @@ type sweep struct {
 func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	w := &sweep{
 		Sweeper: s, outlive: ctx, started: s.options.Now(), layout: s.last, known: s.remembered,
-		misses: newMisses(), down: make(map[int32]bool), justFailed: make(map[int32]bool), errors: make(map[int]int16),
+		misses: newMisses(), contacts: newContacts(), down: make(map[int32]bool), justFailed: make(map[int32]bool), errors: make(map[int]int16),
 		unwilling: make(map[int32]bool), own: make(map[string][]lag.TopicPartitions), outside: make(map[string]bool),
 		ids: make(map[int32]*ownIDs),
 	}
@@ -176,6 +178,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	if err := w.readMetadata(ctx); err != nil {
 		return w.failed(err)
 	}
+	w.contacts = newContacts() // who answers Metadata may be silent on the rest
 	begun := s.options.Now()
 	w.readStepOne(ctx)
 	w.readSight(ctx)
@@ -320,6 +323,10 @@ func (w *sweep) askMetadata(ctx context.Context, order []int32) (*kmsg.MetadataR
 			continue
 		}
 		if ctx.Err() != nil {
+			if err := w.silenceOf(id); err != nil {
+				w.endedBy(id, "Metadata")
+				failed = append(failed, err)
+			}
 			return nil, append(failed, fmt.Errorf("%w before a broker had answered", errOver))
 		}
 		failed = append(failed, l.err)

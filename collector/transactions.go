@@ -263,7 +263,12 @@ func (u *lookUp) askAll(ctx context.Context, step string, requests map[int32][]k
 			for _, a := range r.answers {
 				took(id, a)
 			}
-			if r.miss != "" {
+			switch r.miss {
+			case "":
+			case lag.MissDeadline:
+				failed(id, u.endedBy(id, step, Transactions))
+				return
+			default:
 				failed(id, r.miss)
 				u.lacks(r, step)
 				return
@@ -274,8 +279,7 @@ func (u *lookUp) askAll(ctx context.Context, step string, requests map[int32][]k
 		})
 	for _, id := range ids {
 		if !ended[id] {
-			failed(id, lag.MissDeadline)
-			u.misses.add(lag.MissDeadline, brokerSubject(id), 1, step, Transactions)
+			failed(id, u.endedBy(id, step, Transactions))
 		}
 	}
 }
@@ -284,7 +288,7 @@ func (u *lookUp) askAll(ctx context.Context, step string, requests map[int32][]k
 // twice as long each time.
 func (u *lookUp) lacks(r replies, step string) {
 	switch id := r.line.id; r.miss {
-	case lag.MissAPIMissing, lag.MissDeadline:
+	case lag.MissAPIMissing:
 		u.misses.add(r.miss, r.line.subject(), 1, step, Transactions)
 	default:
 		u.markDown(r.line)

@@ -238,7 +238,7 @@ func (l *Loaded) validated(reachesCluster bool) (Config, error) {
 	}
 	if c.Kafka.RequestTimeout == 0 {
 		tenth := min(max(c.Sweep.Interval/10, 250*time.Millisecond), 2*time.Second)
-		c.Kafka.RequestTimeout = min(tenth, c.Sweep.Timeout)
+		c.Kafka.RequestTimeout = min(tenth, c.Sweep.Timeout/4)
 	}
 	if c.Kafka.RequestTimeout > c.Sweep.Timeout {
 		complain("kafka.request_timeout", fmt.Sprintf("is longer than sweep.timeout (%s), when nobody waits for an answer; shorten it or lengthen that", brief(c.Sweep.Timeout)))

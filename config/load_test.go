@@ -1117,10 +1117,11 @@ func TestDerivedTimeouts(t *testing.T) {
 		name, sweep            string
 		wantSweep, wantRequest time.Duration
 	}{
-		{"short interval", "interval: 100ms", 75 * time.Millisecond, 75 * time.Millisecond},
+		{"short interval", "interval: 100ms", 75 * time.Millisecond, 18750 * time.Microsecond},
+		{"half a second", "interval: 500ms", 375 * time.Millisecond, 93750 * time.Microsecond},
 		{"default interval", "interval: 10s", 7500 * time.Millisecond, time.Second},
 		{"long interval", "interval: 1m", 45 * time.Second, 2 * time.Second},
-		{"long interval, short timeout", "interval: 1m, timeout: 1s", time.Second, time.Second},
+		{"long interval, short timeout", "interval: 1m, timeout: 1s", time.Second, 250 * time.Millisecond},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

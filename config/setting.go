@@ -147,7 +147,7 @@ var settings = slices.Concat([]setting{
 		func(c *Config) *[]string { return &c.Kafka.Brokers }, CheckBroker, sameBroker), "kafka-1:9092"),
 	text("kafka.client_id", "kafka.client-id", "Client id in every request, as seen in the brokers' logs and quotas.",
 		func(c *Config) *string { return &c.Kafka.ClientID }, notEmpty),
-	duration("kafka.request_timeout", "kafka.request-timeout", "How long a broker may take to answer one request. At most sweep.timeout; `0s` stands for a tenth of sweep.interval, but 250 ms at least and 2 s at most.",
+	duration("kafka.request_timeout", "kafka.request-timeout", "How long a broker may take to answer one request. At most sweep.timeout; `0s` stands for a tenth of sweep.interval, but 250 ms at least and 2 s at most, and never more than a quarter of sweep.timeout.",
 		func(c *Config) *time.Duration { return &c.Kafka.RequestTimeout }, 0, time.Hour),
 }, securitySettings, []setting{
 	duration("sweep.interval", "sweep.interval", "Time from the start of one sweep to the start of the next. Without a sweep that ends for three intervals, all metrics of the cluster expire.",
