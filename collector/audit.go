@@ -3,6 +3,7 @@ package collector
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/collector/security"
 	"github.com/lso-exporter/lso-exporter/lag"
 )
 
@@ -97,8 +99,10 @@ func (a *Auditor) ask(ctx context.Context, broker int32, req kmsg.Request) (kmsg
 	if ctx.Err() != nil {
 		return nil, errOver
 	}
-	a.options.Observer.AuditRequest()
 	answer, err := a.options.ask(ctx, a.client, broker, req)
+	if !errors.Is(err, security.ErrHeld) {
+		a.options.Observer.AuditRequest()
+	}
 	return answer.resp, err
 }
 

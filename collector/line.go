@@ -3,6 +3,7 @@ package collector
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/collector/security"
 	"github.com/lso-exporter/lso-exporter/lag"
 )
 
@@ -91,7 +93,8 @@ func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKi
 }
 
 // ask sends a request to a broker, waits for the answer as long as it may take,
-// and tells the observer. Its error is errOver if ctx ended first, which says
+// and tells the observer, unless nothing was sent as the broker is left alone
+// (security.ErrHeld). Its error is errOver if ctx ended first, which says
 // nothing about the broker.
 func (o *Options) ask(ctx context.Context, client Client, id int32, req kmsg.Request) (answered, error) {
 	return o.askAs(ctx, kmsg.NameForKey(req.Key()), client, id, req)
@@ -106,13 +109,16 @@ func (o *Options) askAs(ctx context.Context, api string, client Client, id int32
 	sent := o.Now()
 	resp, err := client.Request(limited, id, req)
 	window := &lag.Window{Sent: sent, Answered: o.Now()}
+	held := errors.Is(err, security.ErrHeld)
 	switch {
 	case err == nil && tooOld(resp):
 		err = fmt.Errorf("%s version %d: %w", kmsg.NameForKey(req.Key()), resp.GetVersion(), ErrAPIMissing)
 	case err != nil && ctx.Err() != nil:
 		err = errOver
 	}
-	o.Observer.Request(api, id, window.Answered.Sub(sent), missOfError(err))
+	if !held {
+		o.Observer.Request(api, id, window.Answered.Sub(sent), missOfError(err))
+	}
 	return answered{resp, window}, err
 }
 

@@ -13,7 +13,8 @@ type Observer interface {
 	// Request reports one request: the API's name as Kafka spells it (for
 	// example "ListOffsets"), the broker (a seed's id is negative), how long
 	// the answer took, and why there was none (empty when there was one; else
-	// a kind of lag.Miss).
+	// a kind of lag.Miss). What was not sent, as the last login at the broker has
+	// failed a short while ago, is none.
 	Request(api string, broker int32, took time.Duration, failure lag.MissKind)
 
 	// AuditRequest counts a request that is an audit's, not a sweep's; Request

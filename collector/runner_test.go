@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/collector/security"
 	"github.com/lso-exporter/lso-exporter/lag"
 )
 
@@ -177,6 +178,35 @@ func TestObserver(t *testing.T) {
 		}
 		if got, want := fmt.Sprint(o.sweeps), "[partial 9ms]"; got != want {
 			t.Errorf("sweeps %s, want %s", got, want)
+		}
+	})
+}
+
+// What is not sent, as a broker is left alone, is an error and no request.
+func TestObserverOfHeldRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(2)
+		f.topic("orders", 2)
+		var err error
+		f.before = func(broker int32, _ kmsg.Request) (kmsg.Response, error) {
+			if broker == 2 {
+				return nil, err
+			}
+			return nil, nil
+		}
+		for _, test := range []struct {
+			cause error
+			want  int
+		}{{nil, 1}, {security.ErrHeld, 0}} {
+			err = &security.Error{Kind: security.KindAuthentication, Text: "refused", Cause: test.cause}
+			o := &recorder{}
+			run(t, f, Options{Observer: o, Disabled: noLookUps, NoTimeIndex: true}, time.Second)
+			if got := o.requests["ListGroups 2 0s authentication"]; got != test.want {
+				t.Errorf("%d requests that failed with the cause %v, want %d: %v", got, test.cause, test.want, o.requests)
+			}
+			if got, want := fmt.Sprint(o.errors), "[authentication 1]"; got != want {
+				t.Errorf("errors %s with the cause %v, want %s", got, test.cause, want)
+			}
 		}
 	})
 }

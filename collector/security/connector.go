@@ -175,7 +175,7 @@ func (c *Connector) ready(ctx context.Context) error {
 func held(err error) error {
 	var known *Error
 	if errors.As(err, &known) {
-		return &Error{Kind: known.Kind, Text: known.Text, Cause: errHeld}
+		return &Error{Kind: known.Kind, Text: known.Text, Cause: ErrHeld}
 	}
 	return err
 }
@@ -234,7 +234,7 @@ func (h hook) OnBrokerConnect(broker kgo.BrokerMetadata, _ time.Duration, _ net.
 		h.gate.succeeded(address)
 		return
 	}
-	if errors.Is(err, errHeld) {
+	if errors.Is(err, ErrHeld) {
 		return
 	}
 	var explained *Error

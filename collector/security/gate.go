@@ -34,8 +34,9 @@ type closure struct {
 // settle is how long connections must have ended for that to be no accident.
 const settle = 5 * time.Second
 
-// errHeld is matched by the errors of connections that were not tried.
-var errHeld = errors.New("not tried again yet")
+// ErrHeld is matched by the errors of connections that were not tried: no broker
+// has heard of them.
+var ErrHeld = errors.New("not tried again yet")
 
 // check returns why an address is not to be connected to at present; nil if it
 // is.
@@ -47,7 +48,7 @@ func (g *gate) check(address string, credentials func() [sha256.Size]byte) error
 		return nil
 	}
 	return &Error{
-		Kind: c.err.Kind, Cause: errHeld,
+		Kind: c.err.Kind, Cause: ErrHeld,
 		Text: fmt.Sprintf("%s (tried %s; again in %s, or when the files or secrets change)", c.err.Text, times(c.failures), c.until.Sub(g.now()).Round(time.Second)),
 	}
 }

@@ -56,7 +56,7 @@ func TestGate(t *testing.T) {
 	h.advance(30 * time.Second)
 	err := g.check("a:1", present)
 	var explained *Error
-	if !errors.As(err, &explained) || explained.Kind != KindAuthentication || !errors.Is(err, errHeld) ||
+	if !errors.As(err, &explained) || explained.Kind != KindAuthentication || !errors.Is(err, ErrHeld) ||
 		explained.Text != "a:1 refused the login (tried 4 times; again in 50s, or when the files or secrets change)" {
 		t.Errorf("held back with %v", err)
 	}

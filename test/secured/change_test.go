@@ -99,6 +99,13 @@ func TestNoStormOfLogins(t *testing.T) {
 			t.Errorf("%d connections to broker %d in %v, want 1 to %d", n, i+1, time.Since(begun), most)
 		}
 	}
+	var most int64
+	for _, d := range doors {
+		most += d.passed.Load()
+	}
+	if n := s.number(`lso_exporter_requests_total{api="Metadata",broker="seed",error="authentication"}`); n < 1 || int64(n) > most {
+		t.Errorf("%d requests are counted, with %d connections", n, most)
+	}
 	if errors := s.number(`lso_exporter_errors_total{kind="authentication"}`); errors < 30 {
 		t.Errorf("%d errors in 30 sweeps", errors)
 	}

@@ -125,7 +125,7 @@ func (w *world) try(t *testing.T, r row) {
 	if r.want == "" {
 		s.until("topic orders is seen", func() bool { return s.sample(seen) == "0" })
 	} else {
-		series := `lso_exporter_requests_total{api="Metadata",broker="seed",error="` + r.kind + `"}`
+		series := `lso_exporter_errors_total{kind="` + r.kind + `"}`
 		s.until("it counts as "+r.kind, func() bool { return s.sample(series) != "" && s.sample(series) != "0" })
 	}
 	w.keep(r.name+": pages", s.pages())
