@@ -311,11 +311,16 @@ func unknownFor(reason lag.Reason) func(*lag.View) {
 
 // rightScenes has a scene for every right that can be missed.
 var rightScenes = map[string]scene{
-	"describe-topic":             over(0, refused("topic orders", "TOPIC_AUTHORIZATION_FAILED")),
-	"describe-group":             over(0, refused("group billing", "DescribeGroups: GROUP_AUTHORIZATION_FAILED")),
-	"describe-topics-of-group":   over(0, refused("group billing", "ConsumerGroupDescribe: TOPIC_AUTHORIZATION_FAILED")),
-	"describe-hidden-topic":      over(0, refused("group billing", "no right to describe topic secret")),
-	"describe-transactional-id":  once(unknownFor(lag.ReasonNoDescribeOnTransactionalID)),
+	"describe-topic":            over(0, refused("topic orders", "TOPIC_AUTHORIZATION_FAILED")),
+	"describe-group":            over(0, refused("group billing", "DescribeGroups: GROUP_AUTHORIZATION_FAILED")),
+	"describe-topics-of-group":  over(0, refused("group billing", "ConsumerGroupDescribe: TOPIC_AUTHORIZATION_FAILED")),
+	"describe-hidden-topic":     over(0, refused("group billing", "no right to describe topic secret")),
+	"describe-transactional-id": once(unknownFor(lag.ReasonNoDescribeOnTransactionalID)),
+	// All are granted, and a single one is denied.
+	"describe-denied-ids": once(func(v *lag.View) {
+		unknownFor(lag.ReasonNoDescribeOnTransactionalID)(v)
+		refused("transactional ids", "DescribeTransactions: TRANSACTIONAL_ID_AUTHORIZATION_FAILED")(v)
+	}).audited(sight(true, true, true)),
 	"describe-transaction-state": once(unknownFor(lag.ReasonNoTransactionState)),
 	"describe-cluster":           once(unknownFor(lag.ReasonNoDescribeOnCluster)),
 	"describe-unneeded-ids":      once(func(*lag.View) {}).audited(sight(true, true, false)),

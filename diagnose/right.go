@@ -14,8 +14,11 @@ type Missing struct {
 	Right string `json:"right"`
 	// Hides is what cannot be told without it.
 	Hides string `json:"hides"`
-	// Grant is the command that grants it; empty where the right is not known.
+	// Grant is the command that grants it; empty where the right is not known, or
+	// is granted for all and denied for some.
 	Grant string `json:"grant,omitempty"`
+	// Find is the command that lists what is denied, where that must be taken back.
+	Find string `json:"find,omitempty"`
 	// Harmless says that the answer does not depend on it.
 	Harmless bool `json:"harmless,omitempty"`
 }
@@ -55,6 +58,10 @@ func (r *reporter) lacks(op operation, on resource, object string, harmless bool
 	m := Missing{Hides: fmt.Sprintf(hides, a...), Harmless: harmless}
 	target := on.option
 	switch {
+	case on == anID && r.someIDsDenied():
+		m.Right = op.name + " on transactional ids that are denied to this principal"
+		m.Hides += ": all others may be described, so take back what is denied"
+		m.Find = fmt.Sprintf("kafka-acls.sh --bootstrap-server %s --list", shell(r.Bootstrap))
 	case on == theCluster:
 		m.Right = op.name + " on the cluster"
 	case object == everything:
@@ -64,8 +71,9 @@ func (r *reporter) lacks(op operation, on resource, object string, harmless bool
 		m.Right = fmt.Sprintf("%s on %s %s", op.name, on.noun, name(object))
 		target = option(target, object)
 	}
-	m.Grant = fmt.Sprintf("kafka-acls.sh --bootstrap-server %s --add --allow-principal %s --operation %s %s",
-		shell(r.Bootstrap), shell(r.Principal()), op.option, target)
+	if m.Find == "" {
+		m.Grant = r.grant(op, target)
+	}
 	for i := range r.report.Missing {
 		if known := &r.report.Missing[i]; known.Right == m.Right {
 			known.Harmless = known.Harmless && harmless
@@ -73,6 +81,22 @@ func (r *reporter) lacks(op operation, on resource, object string, harmless bool
 		}
 	}
 	r.report.Missing = append(r.report.Missing, m)
+}
+
+// someIDsDenied says, where a transactional id is hidden, whether that is because
+// single ones are denied: one that nobody uses is not, so all are granted.
+func (r *reporter) someIDsDenied() bool {
+	if r.audited == nil {
+		return false
+	}
+	all, known := r.audited.Sight.AllTransactionalIDs.Get()
+	return known && all
+}
+
+// grant is the command that grants this principal an operation on a target.
+func (r *reporter) grant(op operation, target string) string {
+	return fmt.Sprintf("kafka-acls.sh --bootstrap-server %s --add --allow-principal %s --operation %s %s",
+		shell(r.Bootstrap), shell(r.Principal()), op.option, target)
 }
 
 // rights fills in which rights were missed: those that brokers refused

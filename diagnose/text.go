@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -276,8 +277,8 @@ func (t *text) rights(r *Report) {
 			s += "; that does not change the answer"
 		}
 		t.prose(m.Right, s)
-		if m.Grant != "" {
-			t.command(m.Grant)
+		if command := cmp.Or(m.Grant, m.Find); command != "" {
+			t.command(command)
 		}
 	}
 }

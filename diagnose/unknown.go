@@ -15,7 +15,10 @@ func (r *reporter) explainUnknown(t *Transaction) {
 		panic(fmt.Sprintf("diagnose: no sentence for the reason %q of an unknown verdict", t.Reason))
 	}
 	t.meaning("%s", e.meaning)
-	if e.remedy != "" {
+	switch {
+	case t.Reason == lag.ReasonNoDescribeOnTransactionalID && r.someIDsDenied():
+		t.remedy("Take back what is denied to it (see the rights that were missed), and look again.")
+	case e.remedy != "":
 		t.remedy("%s", e.remedy)
 	}
 	if t.HeldBack {
