@@ -154,6 +154,20 @@ func (o OAuth) endpoint() string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
+// address is the host and port of the endpoint.
+func (o OAuth) address() string {
+	u, err := url.Parse(o.TokenURL)
+	switch {
+	case err != nil:
+		return "kafka.sasl.oauth.token_url"
+	case u.Port() != "":
+		return u.Host
+	case u.Scheme == "http":
+		return u.Host + ":80"
+	}
+	return u.Host + ":443"
+}
+
 // errorCode is the form of the codes of RFC 6749, section 5.2. An endpoint's
 // other words are not shown: they may repeat what it was sent.
 var errorCode = regexp.MustCompile(`^[a-z_]{1,40}$`)
@@ -172,9 +186,8 @@ func (o OAuth) explain(err error) error {
 	if !errors.As(err, &transport) {
 		return loginError(nil, "the token endpoint %s gave an answer without a token", o.endpoint())
 	}
-	host := strings.TrimPrefix(strings.TrimPrefix(o.endpoint(), "https://"), "http://")
 	var explained *Error
-	if errors.As(handshakeError(transport.Err, host, "kafka.sasl.oauth.ca_file", "the host in kafka.sasl.oauth.token_url"), &explained) {
+	if errors.As(handshakeError(transport.Err, o.address(), "kafka.sasl.oauth.ca_file", "the host in kafka.sasl.oauth.token_url"), &explained) {
 		return explained
 	}
 	var dial *net.OpError

@@ -213,6 +213,20 @@ func TestTokenEndpointHangs(t *testing.T) {
 	}
 }
 
+// Messages about an endpoint's certificate name what was connected to.
+func TestTokenEndpointsAddress(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://sso.example/realms/a/token": "sso.example:443",
+		"http://sso.example/token":           "sso.example:80",
+		"https://127.0.0.1:19425/t":          "127.0.0.1:19425",
+		"https://[::1]/t":                    "[::1]:443",
+	} {
+		if got := (OAuth{TokenURL: url}).address(); got != want {
+			t.Errorf("%s is at %s, want %s", url, got, want)
+		}
+	}
+}
+
 // A token without a lifetime of its own lives as long as it says, or a minute.
 func TestTokenLifetime(t *testing.T) {
 	issuer := oauthserver.NewIssuer(t)

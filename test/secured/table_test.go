@@ -86,7 +86,7 @@ var rows = []row{
 	{name: "token endpoint is not there", listener: "LOGIN", section: trusting + oauth + "token_url: 'https://127.0.0.1:1/token'}}\n", kind: "authentication",
 		want: "the token endpoint https://127.0.0.1:1/token cannot be reached (dial tcp 127.0.0.1:1: connect: connection refused)"},
 	{name: "token endpoint, wrong authority", listener: "LOGIN", section: trusting + strings.Replace(oauth, "ca_file: '${FILE:ca.crt}'", "ca_file: '${FILE:other-ca.crt}'", 1) + "token_url: '${TOKENS}'}}\n", kind: "tls",
-		want: "the certificate of … is not signed by an authority that is trusted (it names CN=Cluster CA); name the file with the authority's certificate in kafka.sasl.oauth.ca_file"},
+		want: "the certificate of ${TOKENHOST} is not signed by an authority that is trusted (it names CN=Cluster CA); name the file with the authority's certificate in kafka.sasl.oauth.ca_file"},
 	{name: "token of another issuer", listener: "LOGIN", section: trusting + oauth + "token_url: '${ALIEN}'}}\n", kind: "authentication",
 		want: `ADDRESS refused the login of the client ` + oauthClient + ` by OAUTHBEARER ({"status":"invalid_token"})`},
 	{name: "signed token where none is wanted", listener: "UNSIGNED", section: oauth + "token_url: '${TOKENS}'}}\n", kind: "authentication",
@@ -102,7 +102,8 @@ func (w *world) fill(text, listener string) string {
 	text = regexp.MustCompile(`\$\{FILE:([^}]*)\}`).ReplaceAllStringFunc(text, func(m string) string {
 		return w.file(strings.TrimSuffix(strings.TrimPrefix(m, "${FILE:"), "}"))
 	})
-	return strings.NewReplacer("${TOKENS}", w.tokenURL, "${UNSIGNED}", w.unsignedURL, "${ALIEN}", w.alienURL, "${BROKEN}", w.brokenURL,
+	return strings.NewReplacer("${TOKENS}", w.tokenURL, "${TOKENHOST}", strings.TrimSuffix(strings.TrimPrefix(w.tokenURL, "https://"), "/token"),
+		"${UNSIGNED}", w.unsignedURL, "${ALIEN}", w.alienURL, "${BROKEN}", w.brokenURL,
 		"ADDRESS", w.address[listener]).Replace(text)
 }
 
