@@ -75,6 +75,9 @@ func (c *Connector) warnOfSettings() {
 	if c.settings.TLS == nil && c.mechanism() == OAuthBearer {
 		c.warn("kafka.sasl.mechanism OAUTHBEARER without kafka.tls.enabled sends the token in clear")
 	}
+	if c.mechanism() == OAuthBearer && c.settings.Login.OAuth.inClear() {
+		c.warn("kafka.sasl.oauth.token_url with http sends the client secret in clear, and the token")
+	}
 }
 
 // warn passes a message on if it was not told before.

@@ -275,6 +275,9 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
+	asking := func(url string) Settings {
+		return Settings{TLS: &TLS{}, Login: &Login{Mechanism: OAuthBearer, OAuth: OAuth{TokenURL: url}}}
+	}
 	for _, test := range []struct {
 		settings Settings
 		want     []string // beginnings
@@ -285,6 +288,12 @@ func TestWarnings(t *testing.T) {
 		{Settings{TLS: &TLS{Insecure: true}}, []string{"INSECURE: kafka.tls.insecure_skip_verify"}},
 		{Settings{Login: &Login{Mechanism: Plain}}, []string{"kafka.sasl.mechanism PLAIN without kafka.tls.enabled"}},
 		{Settings{Login: &Login{Mechanism: OAuthBearer}}, []string{"kafka.sasl.mechanism OAUTHBEARER without kafka.tls.enabled"}},
+		{asking("http://sso.example/token"), []string{"kafka.sasl.oauth.token_url with http sends the client secret in clear"}},
+		{asking("http://10.0.0.1:8080/token"), []string{"kafka.sasl.oauth.token_url with http"}},
+		{asking("https://sso.example/token"), nil},
+		{asking("http://localhost/token"), nil},
+		{asking("http://127.0.0.2:8080/token"), nil},
+		{asking("http://[::1]:8080/token"), nil},
 	} {
 		var got []string
 		test.settings.Warn = func(message string) { got = append(got, message) }

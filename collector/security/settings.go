@@ -2,6 +2,8 @@ package security
 
 import (
 	"context"
+	"net/netip"
+	"net/url"
 	"time"
 )
 
@@ -76,6 +78,16 @@ type OAuth struct {
 	// CAFile holds the authorities that may have signed the endpoint's
 	// certificate; empty stands for those of the system.
 	CAFile string
+}
+
+// inClear says whether the endpoint is asked without TLS over a network.
+func (o OAuth) inClear() bool {
+	u, err := url.Parse(o.TokenURL)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() != "localhost" && (err != nil || !ip.IsLoopback())
 }
 
 // Secret is a text as it is at present. Its error tells nothing of the text.
