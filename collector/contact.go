@@ -95,3 +95,13 @@ func (w *sweep) addressOf(id int32) string {
 	}
 	return ""
 }
+
+// reason is why something of a subject was missed; empty if nothing was.
+func (m *misses) reason(subject string) string {
+	for _, miss := range m.list() {
+		if miss.Subject == subject {
+			return miss.Detail
+		}
+	}
+	return ""
+}

@@ -404,3 +404,34 @@ func TestBrokerThatNobodyAskedIsNotSilent(t *testing.T) {
 		s.wait()
 	})
 }
+
+// TestErrorsInPlaceOfAnything: brokers that answer Metadata, or the question for
+// any offset, with an error are not taken for brokers that are not there.
+func TestErrorsInPlaceOfAnything(t *testing.T) {
+	f := newFake(2)
+	f.topic("orders", 2)
+	s := NewSweeper(f, Options{})
+	if sample := s.Sweep(t.Context()); sample.Offsetless != "" {
+		t.Errorf("offsetless: %s", sample.Offsetless)
+	}
+	for _, p := range f.topics[0].partitions {
+		p.errors[highWatermark], p.errors[lastStable], p.errors[logStart] = -1, -1, -1
+	}
+	text := codeText(-1)
+	if got, want := s.Sweep(t.Context()).Offsetless, "broker 1: ListOffsets: "+text+"\nbroker 2: ListOffsets: "+text; got != want {
+		t.Errorf("offsetless %q, want %q", got, want)
+	}
+	f.before = func(_ int32, req kmsg.Request) (kmsg.Response, error) {
+		resp := kmsg.NewPtrMetadataResponse()
+		resp.ErrorCode = -1
+		resp.SetVersion(req.GetVersion())
+		return resp, nil
+	}
+	v := lag.NewTracker(s.options.Period).Observe(s.Sweep(t.Context()))
+	if got, want := v.Failure, "broker 1: Metadata: "+text+"\nbroker 2: Metadata: "+text+"\nbootstrap broker: Metadata: "+text; got != want {
+		t.Errorf("failure %q, want %q", got, want)
+	}
+	if got, want := v.FailureTitle(), "the brokers answered Metadata with errors"; got != want {
+		t.Errorf("title %q, want %q", got, want)
+	}
+}

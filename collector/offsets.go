@@ -1,8 +1,11 @@
 package collector
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -254,4 +257,30 @@ func (w *sweep) leaveOut() {
 	for id := range w.deaf {
 		w.misses.add(lag.MissAPIMissing, brokerSubject(id), 1, "it answers another offset for the log end", Offsets)
 	}
+}
+
+// offsetless says why no offset of any partition was read, a line for each
+// leader; empty if one was, or there was none to read.
+func (w *sweep) offsetless() string {
+	reasons := make(map[int32]string)
+	for place := range w.partitions {
+		p := &w.partitions[place]
+		if !w.needs(place) || p.Leader == lag.NoBroker {
+			continue
+		}
+		if p.LogStart.OK() || p.HighWatermark.OK() || p.LastStable.OK() || p.LogEnd.OK() {
+			return ""
+		}
+		id := int32(p.Leader)
+		if code, refused := w.errors[place]; refused && reasons[id] == "" {
+			reasons[id] = "ListOffsets: " + codeText(code)
+		} else if !refused {
+			reasons[id] = cmp.Or(reasons[id], w.misses.reason(brokerSubject(id)))
+		}
+	}
+	var lines []string
+	for _, id := range slices.Sorted(maps.Keys(reasons)) {
+		lines = append(lines, brokerSubject(id)+": "+cmp.Or(reasons[id], "ListOffsets gave no answer"))
+	}
+	return strings.Join(lines, "\n")
 }

@@ -36,6 +36,7 @@ package collector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -183,11 +184,13 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	w.readStepOne(ctx)
 	w.readSight(ctx)
 	groupsTook := w.elapsed(begun)
+	var offsetless string
 	if s.options.readsOffsets() {
 		begun = s.options.Now()
 		w.readPlans(ctx, w.plans())
 		w.readMovedPartitions(ctx)
 		w.leaveOut()
+		offsetless = w.offsetless()
 	}
 	if s.options.enabled(Offsets) {
 		s.options.Observer.Collector(Offsets, !w.misses.failed[Offsets], w.elapsed(begun))
@@ -207,6 +210,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 		Groups:       w.groups,
 		Transactions: transactions,
 		Census:       census,
+		Offsetless:   offsetless,
 	}
 	if s.options.TransactionLog {
 		begun = s.options.Now()
@@ -320,6 +324,7 @@ func (w *sweep) askMetadata(ctx context.Context, order []int32) (*kmsg.MetadataR
 				w.endProbe(id, true)
 				return resp, nil
 			}
+			failed = append(failed, w.refusedMetadata(l, a.resp.(*kmsg.MetadataResponse)))
 			continue
 		}
 		if ctx.Err() != nil {
@@ -336,6 +341,21 @@ func (w *sweep) askMetadata(ctx context.Context, order []int32) (*kmsg.MetadataR
 		return nil, errOver
 	}
 	return nil, failed
+}
+
+// refusedMetadata notes that a broker answered Metadata without any broker, and
+// returns why.
+func (w *sweep) refusedMetadata(l *line, resp *kmsg.MetadataResponse) error {
+	code := resp.ErrorCode
+	for i := 0; i < len(resp.Topics) && code == 0; i++ {
+		code = resp.Topics[i].ErrorCode
+	}
+	kind, text := missOfCode(code), "Metadata: "+codeText(code)
+	if code == 0 {
+		kind, text = lag.MissOther, "Metadata: the answer lists no brokers"
+	}
+	w.misses.add(kind, l.subject(), 1, text)
+	return errors.New(l.subject() + ": " + text)
 }
 
 // markDown notes that a broker did not answer: it is asked nothing more in

@@ -44,6 +44,10 @@ type Sample struct {
 	// Failure is why the sweep could read nothing at all, a line for each address
 	// that was asked; empty otherwise.
 	Failure string
+
+	// Offsetless is why no offset of any partition could be read, though they
+	// were asked for, a line for each leader; empty otherwise.
+	Offsetless string
 }
 
 // Cluster is the cluster as Metadata describes it.

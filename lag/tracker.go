@@ -121,7 +121,7 @@ func (t *Tracker) Observe(s Sample) *View {
 	t.sweeps++
 	view := &View{
 		Started: s.Started, Ended: s.Ended, Period: t.settings.Period,
-		Cluster: s.Cluster, Audit: s.Audit, Missed: s.Missed, Failure: s.Failure,
+		Cluster: s.Cluster, Audit: s.Audit, Missed: s.Missed, Failure: s.Failure, Offsetless: s.Offsetless,
 	}
 	t.observeTopics(view, s)
 	t.observeCensus(view, s.Census)

@@ -40,6 +40,10 @@ type View struct {
 	// Failure is why the sweep could read nothing at all; empty otherwise.
 	Failure string
 
+	// Offsetless is why no offset of any partition could be read, though they
+	// were asked for, a line for each leader; empty otherwise.
+	Offsetless string
+
 	// Skewed counts the answers of the sweep that dated a record later than it
 	// was seen: the clock of who dated it is ahead of the exporter's.
 	Skewed int
@@ -58,6 +62,28 @@ func (v *View) Complete() bool {
 		}
 	}
 	return v.Failure == ""
+}
+
+// FailureTitle is what a Failure comes down to.
+func (v *View) FailureTitle() string {
+	for i := range v.Missed {
+		if !v.Missed[i].Kind.silent() {
+			return "the brokers answered Metadata with errors"
+		}
+	}
+	return "no broker reachable"
+}
+
+// Silent says whether a miss is of a broker that gave no answer.
+func (m *Miss) Silent() bool { return m.Kind.silent() && m.Kind != MissDeadline }
+
+// silent says whether a kind is of requests without an answer.
+func (k MissKind) silent() bool {
+	switch k {
+	case MissUnreachable, MissTimeout, MissSuspended, MissTLS, MissAuthentication, MissDeadline:
+		return true
+	}
+	return false
 }
 
 // FailureLine is Failure on one line.

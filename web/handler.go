@@ -15,6 +15,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -77,12 +78,15 @@ func plain(w http.ResponseWriter, status int, text string) {
 }
 
 // ready is what is said of a view that can be relied on: the rights that it
-// lacks, a line each.
+// lacks, and the brokers that did not answer, a line each.
 func ready(view *lag.View) string {
 	text := "ready"
 	for _, m := range view.Missed {
-		if m.Kind == lag.MissUnauthorized {
+		switch {
+		case m.Kind == lag.MissUnauthorized:
 			text += "\nmissing: " + oneLine(m.Subject+": "+m.Detail)
+		case m.Silent():
+			text += "\nmissing: " + oneLine(fmt.Sprintf("%s: %s (%s)", m.Subject, cmp.Or(m.Detail, "no answer"), m.Kind))
 		}
 	}
 	return text
@@ -101,7 +105,9 @@ func NotReady(view *lag.View, now time.Time) string {
 	case view.Expired(now):
 		return fmt.Sprintf("the last sweep ended %s ago, and views expire after %s", now.Sub(view.Ended).Round(time.Second), 3*view.Period)
 	case view.Failure != "":
-		return "no broker reachable:" + indented(view.Failure)
+		return view.FailureTitle() + ":" + indented(view.Failure)
+	case view.Offsetless != "":
+		return "no offset of any partition could be read:" + indented(view.Offsetless)
 	}
 	for _, m := range view.Missed {
 		if m.Kind == lag.MissUnauthorized && m.Subject == lag.AllTopics {

@@ -41,6 +41,11 @@ func TestReady(t *testing.T) {
 	blind.Missed = []lag.Miss{{Kind: lag.MissUnauthorized, Subject: lag.AllTopics, Count: 1, Detail: "a right is missing"}}
 	refused := fresh
 	refused.Missed = []lag.Miss{{Kind: lag.MissUnauthorized, Subject: "group odd\nname", Count: 1, Detail: "a right is missing"}, partial.Missed[0]}
+	answered := fresh
+	answered.Failure = "bootstrap broker: Metadata: an error"
+	answered.Missed = []lag.Miss{{Kind: lag.MissOther, Subject: "bootstrap broker", Count: 1, Detail: "Metadata: an error"}}
+	offsetless := fresh
+	offsetless.Offsetless = "broker 1: ListOffsets: an error\nbroker 2: ListOffsets: another"
 	expired := fresh
 	expired.Ended = now.Add(-31 * time.Second)
 	tests := []struct {
@@ -51,11 +56,13 @@ func TestReady(t *testing.T) {
 	}{
 		{"no view yet", nil, 503, "not ready: no sweep has ended yet\n"},
 		{"fresh", &fresh, 200, "ready\n"},
-		{"fresh, something missing", &partial, 200, "ready\n"},
+		{"fresh, a broker without an answer", &partial, 200, "ready\nmissing: broker 2: no answer (timeout)\n"},
+		{"errors in place of the cluster", &answered, 503, "not ready: the brokers answered Metadata with errors: bootstrap broker: Metadata: an error\n"},
+		{"no offset at all", &offsetless, 503, "not ready: no offset of any partition could be read:\n  broker 1: ListOffsets: an error\n  broker 2: ListOffsets: another\n"},
 		{"nothing read", &failed, 503, "not ready: no broker reachable: 127.0.0.1:9092: connection refused\n"},
 		{"nothing read from several", &several, 503, "not ready: no broker reachable:\n  127.0.0.1:9092: connection refused\n  127.0.0.1:9093: no answer within 2s\n"},
 		{"nothing may be seen", &blind, 503, "not ready: nothing of the cluster may be seen: a right is missing\n"},
-		{"fresh, a right missing", &refused, 200, "ready\nmissing: group odd name: a right is missing\n"},
+		{"fresh, a right missing", &refused, 200, "ready\nmissing: group odd name: a right is missing\nmissing: broker 2: no answer (timeout)\n"},
 		{"expired", &expired, 503, "not ready: the last sweep ended 31s ago, and views expire after 30s\n"},
 	}
 	for _, test := range tests {

@@ -88,7 +88,7 @@ func (l *sweepLog) observe(view *lag.View) {
 	l.last = state
 	switch {
 	case view.Failure != "":
-		l.logger.Error().Str("reason", view.FailureLine()).Msg("no broker reachable")
+		l.logger.Error().Str("reason", view.FailureLine()).Msg(view.FailureTitle())
 	case !view.Complete():
 		missed := make([]string, 0, shownMisses)
 		for _, m := range view.Missed[:min(len(view.Missed), shownMisses)] {
