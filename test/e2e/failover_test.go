@@ -21,6 +21,7 @@ import (
 // the groups of the brokers that live are there in every sweep, whatever those
 // answer meanwhile, and those that were taken over are there in the end.
 func TestCoordinatorFailoverOnKafka(t *testing.T) {
+	kafka.Long(t)
 	properties := litmus.Properties()
 	maps.Copy(properties, map[string]string{"offsets.topic.replication.factor": "3"})
 	cluster := kafka.StartFor(t, kafka.Config{Version: kafka.Version(t), Brokers: 3, Properties: properties})

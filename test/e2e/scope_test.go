@@ -33,6 +33,7 @@ func TestScopeOnSimulator(t *testing.T) {
 }
 
 func TestScopeOnKafka(t *testing.T) {
+	kafka.Long(t)
 	cluster := kafka.StartFor(t, kafka.Config{Version: kafka.Version(t), Brokers: 3, Properties: litmus.Properties()})
 	tellScope(t, cluster.Bootstrap())
 }
