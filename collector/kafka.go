@@ -102,7 +102,8 @@ func NewKafka(options ...kgo.Opt) (*Kafka, error) {
 // NewSecuredKafka returns a client with the given options (seed brokers, client
 // id), whose connections the connector opens. Timeouts, versions and what
 // concerns producing and consuming are its own. It does not connect. It returns
-// an error if franz-go refuses the options. Close ends it.
+// an error if franz-go refuses the options. Close ends it, and closes the
+// connector.
 func NewSecuredKafka(connector *security.Connector, options ...kgo.Opt) (*Kafka, error) {
 	lowest, highest := limits()
 	all := slices.Concat(connector.Options(), options, []kgo.Opt{
@@ -130,6 +131,7 @@ func (k *Kafka) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed = true
+	k.connector.Close()
 	k.seeds.Close()
 	for _, b := range k.brokers {
 		b.close()

@@ -49,7 +49,7 @@ func New(settings Settings) (*Connector, error) {
 		if _, err := authorities(l.OAuth.CAFile); err != nil {
 			return nil, err
 		}
-		c.tokens = &tokens{settings: l.OAuth, now: settings.Now}
+		c.tokens = newTokens(l.OAuth, settings.Now)
 	}
 	c.warnOfSettings()
 	return c, nil
@@ -89,6 +89,14 @@ func (c *Connector) warn(format string, args ...any) {
 	c.mu.Unlock()
 	if !told && c.settings.Warn != nil {
 		c.settings.Warn(message)
+	}
+}
+
+// Close ends what goes on between connections, the renewal of tokens. It closes
+// none.
+func (c *Connector) Close() {
+	if c.tokens != nil {
+		c.tokens.close()
 	}
 }
 

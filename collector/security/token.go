@@ -36,10 +36,14 @@ const (
 // tokens asks a token endpoint for access tokens, one request at a time, and
 // keeps the last for all connections. While the endpoint fails, the last token
 // is used as long as it is valid; then connections fail, and the endpoint is
-// asked again after a time that grows.
+// asked again after a time that grows. A token is renewed when that is due,
+// whether or not somebody asks for one, so that an endpoint which is down for a
+// while costs nothing as long as the last token lives.
 type tokens struct {
 	settings OAuth
 	now      func() time.Time
+	// after is time.AfterFunc, of which it gives the timer's Stop.
+	after func(time.Duration, func()) (stop func() bool)
 
 	mu       sync.Mutex
 	token    string
@@ -49,7 +53,57 @@ type tokens struct {
 	failures int
 	err      error // why there is no newer token
 	again    time.Time
-	secret   string // that failed
+	secret   string      // that failed
+	stop     func() bool // ends the wait for the next renewal; nil without one
+	closed   bool
+}
+
+// newTokens returns tokens that ask nobody yet.
+func newTokens(settings OAuth, now func() time.Time) *tokens {
+	return &tokens{settings: settings, now: now, after: func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }}
+}
+
+// close ends the renewals.
+func (t *tokens) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	t.unschedule()
+}
+
+// schedule has the token renewed at a time, if there is one to be kept then.
+// Tokens that end within moments are left to those who ask for them.
+func (t *tokens) schedule(at time.Time) {
+	t.unschedule()
+	now := t.now()
+	if t.closed || !now.Before(at) || !at.Before(t.expires) {
+		return
+	}
+	t.stop = t.after(max(at.Sub(now), firstTokenWait), t.refresh)
+}
+
+func (t *tokens) unschedule() {
+	if t.stop != nil {
+		t.stop()
+		t.stop = nil
+	}
+}
+
+// refresh renews the token if that is due, and nobody does it already.
+func (t *tokens) refresh() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	if t.closed || t.asking != nil || now.Before(t.renew) {
+		return
+	}
+	secret, err := value(t.settings.ClientSecret)
+	if err != nil {
+		t.schedule(now.Add(firstTokenWait)) // a file may just be replaced
+		return
+	}
+	t.asking = make(chan struct{})
+	go t.ask(secret)
 }
 
 // get returns a token that is valid, and waits for one as long as ctx allows.
@@ -105,12 +159,14 @@ func (t *tokens) ask(secret string) {
 		t.failures++
 		t.err, t.secret = err, secret
 		t.again = now.Add(wait(t.failures, firstTokenWait, longTokenWait))
+		t.schedule(t.again)
 		return
 	}
 	life := lifetime(token, now)
 	t.failures, t.err = 0, nil
 	t.token, t.expires = token.AccessToken, now.Add(life)
 	t.renew = now.Add(min(time.Duration(float64(life)*renewAt), life-renewBefore))
+	t.schedule(t.renew)
 	if life <= 0 {
 		t.failures++
 		t.err, t.secret = loginError(nil, "the token endpoint %s gives tokens that have expired; set the clocks right", t.settings.endpoint()), secret

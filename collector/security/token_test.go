@@ -51,7 +51,98 @@ func newAsker(t *testing.T) *asker {
 	t.Cleanup(server.Close)
 	h, secret := &hands{at: time.Now()}, &text{content: clientSecret}
 	settings := OAuth{TokenURL: server.URL + "/token", ClientID: "exporter", ClientSecret: secret, Scopes: []string{"kafka", "read"}}
-	return &asker{&tokens{settings: settings, now: h.now}, h, t, issuer, secret}
+	return &asker{unattended(settings, h.now), h, t, issuer, secret}
+}
+
+// unattended are tokens that are renewed only when they are asked for.
+func unattended(settings OAuth, now func() time.Time) *tokens {
+	t := newTokens(settings, now)
+	t.after = func(time.Duration, func()) func() bool { return func() bool { return true } }
+	return t
+}
+
+// alarm is a timer that a test lets go off.
+type alarm struct {
+	mu  sync.Mutex
+	due time.Duration // 0 while none is set
+	f   func()
+}
+
+func (a *alarm) after(d time.Duration, f func()) func() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.due, a.f = d, f
+	return func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		was := a.due > 0
+		a.due = 0
+		return was
+	}
+}
+
+// next is after how long the timer goes off, in whole seconds; 0 for never.
+func (a *alarm) next() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.due.Round(time.Second)
+}
+
+// A token is renewed while nobody asks for one, again and again while the
+// endpoint fails, and no more once it has ended or the client has.
+func TestTokenIsRenewedUnasked(t *testing.T) {
+	a, timer := newAsker(t), &alarm{}
+	a.after = timer.after
+	a.issuer.Lifetime = 100 * time.Second
+	// goesOff lets the timer go off and waits for the request that it makes.
+	goesOff := func() (requests int) {
+		before := a.issuer.Requests()
+		a.advance(timer.next() + time.Millisecond)
+		timer.f()
+		a.mu.Lock()
+		asking := a.asking
+		a.mu.Unlock()
+		if asking != nil {
+			<-asking
+			a.last() // waits until what came of it is kept
+		}
+		return a.issuer.Requests() - before
+	}
+	first, _, err := a.requests()
+	if err != nil || timer.next() != 80*time.Second {
+		t.Fatalf("renewed after %v of 100 s, %v", timer.next(), err)
+	}
+	a.issuer.Fail(http.StatusServiceUnavailable, "down")
+	for _, again := range []time.Duration{1, 2, 4} {
+		if n := goesOff(); n != 1 || timer.next() != again*time.Second {
+			t.Errorf("%d requests, and the next after %v, want %v s", n, timer.next(), int(again))
+		}
+	}
+	a.issuer.Fail(0, "")
+	a.issuer.Claims = map[string]any{"sub": "second"}
+	if n := goesOff(); n != 1 || a.last() == first || timer.next() != 80*time.Second {
+		t.Errorf("%d requests as the endpoint works again, and the next after %v", n, timer.next())
+	}
+	if token, n, err := a.requests(); token == first || n != 0 || err != nil {
+		t.Errorf("%d requests for a token that is there, %v", n, err)
+	}
+	a.issuer.Fail(http.StatusServiceUnavailable, "down")
+	asked := 0
+	for ; timer.next() > 0 && asked < 100; asked++ {
+		goesOff()
+	}
+	if asked != 5 { // after 80, 81, 83, 87 and 95 s
+		t.Errorf("%d requests in the rest of a token's life", asked)
+	}
+	a.issuer.Fail(0, "")
+	a.advance(time.Minute)
+	if _, _, err := a.requests(); err != nil || timer.next() == 0 {
+		t.Errorf("the next token is renewed after %v, %v", timer.next(), err)
+	}
+	a.close()
+	if timer.next() != 0 || goesOff() != 0 {
+		t.Error("renewed after its end")
+	}
 }
 
 // requests asks for a token and says how many requests that took.
@@ -205,7 +296,7 @@ func TestTokenEndpointHangs(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-answered }))
 	defer server.Close()
 	defer close(answered)
-	tokens := &tokens{settings: OAuth{TokenURL: server.URL}, now: time.Now}
+	tokens := unattended(OAuth{TokenURL: server.URL}, time.Now)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := tokens.get(ctx); !errors.Is(err, context.Canceled) {
@@ -243,7 +334,7 @@ func TestTokenLifetime(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Write([]byte(`{"access_token": "` + test.token + `", "token_type": "Bearer"}`))
 		}))
-		tokens := &tokens{settings: OAuth{TokenURL: server.URL}, now: func() time.Time { return now }}
+		tokens := unattended(OAuth{TokenURL: server.URL}, func() time.Time { return now })
 		if _, err := tokens.get(context.Background()); err != nil || (tokens.renew.Sub(now)-test.want).Abs() > time.Second {
 			t.Errorf("renewed after %s, want %s; %v", tokens.renew.Sub(now), test.want, err)
 		}
