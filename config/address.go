@@ -13,7 +13,7 @@ import (
 // CheckBroker says what is wrong with the address of a broker, host:port, and
 // how to mend it; nil for nothing.
 func CheckBroker(address string) error {
-	host, port, err := splitAddress(address, "kafka-1:9092 or [::1]:9092")
+	host, port, err := splitAddress(address, "kafka-1:9092 or [::1]:9092", 1)
 	switch {
 	case err != nil:
 		return err
@@ -29,7 +29,7 @@ func CheckBroker(address string) error {
 // and how to mend it; nil for nothing. No host stands for all interfaces, port
 // 0 for one that the system chooses.
 func CheckListenAddress(address string) error {
-	_, _, err := splitAddress(address, ":10308 or 127.0.0.1:10308")
+	_, _, err := splitAddress(address, ":10308 or 127.0.0.1:10308", 0)
 	return err
 }
 
@@ -42,7 +42,7 @@ var numbers = regexp.MustCompile(`^[0-9.]+$`)
 // errHasUser quotes nothing: a user may have a password.
 var errHasUser = errors.New("has an @, as a user has before a host; write host:port alone")
 
-func splitAddress(address, example string) (host string, port uint16, err error) {
+func splitAddress(address, example string, leastPort int) (host string, port uint16, err error) {
 	if strings.Contains(address, "@") {
 		return "", 0, errHasUser
 	}
@@ -55,7 +55,7 @@ func splitAddress(address, example string) (host string, port uint16, err error)
 	}
 	n, err := strconv.ParseUint(digits, 10, 16)
 	if err != nil || strconv.FormatUint(n, 10) != digits {
-		return "", 0, fmt.Errorf("has the port %s; write a number from 0 to 65535", quote(digits))
+		return "", 0, fmt.Errorf("has the port %s; write a number from %d to 65535", quote(digits), leastPort)
 	}
 	if _, err := netip.ParseAddr(host); host != "" && err != nil && (!hostName.MatchString(host) || numbers.MatchString(host) || len(host) > 253) {
 		return "", 0, fmt.Errorf("has the host %s; write a name or an IP address", quote(host))

@@ -24,6 +24,7 @@ import (
 type file struct {
 	name        string
 	environment map[string]string
+	offline     bool // as in Sources
 	assignments []assignment
 	problems    Problems
 }
@@ -31,8 +32,8 @@ type file struct {
 // readFile reads the file called name and expands ${NAME} in its values from
 // environment. It returns what the file sets and what was read. It waits for a
 // pipe until ctx is done.
-func readFile(ctx context.Context, name string, environment map[string]string) ([]assignment, []byte, Problems) {
-	f := &file{name: name, environment: environment}
+func readFile(ctx context.Context, name string, environment map[string]string, offline bool) ([]assignment, []byte, Problems) {
+	f := &file{name: name, environment: environment, offline: offline}
 	content, err := readWithin(ctx, name, maxFileSize)
 	if err != nil {
 		f.complain(0, "", "", Unreadable(err))
@@ -333,6 +334,9 @@ func (f *file) value(s setting, line int, node *yaml.Node) {
 			return
 		}
 		text, err := expand(scalar.Value, f.environment)
+		if err != nil && f.offline && s.kind.secret && secretReference.MatchString(scalar.Value) {
+			text, err = scalar.Value, nil // that there is one is all that counts
+		}
 		if err != nil {
 			fault := err.Error()
 			if s.kind.secret && maskSecret(scalar.Value) == shownSecret {
@@ -439,13 +443,16 @@ func expand(text string, environment map[string]string) (string, error) {
 }
 
 // splitList takes a list apart that is written as one text with commas, as in
-// an environment variable.
+// an environment variable. Nothing between two commas is an entry too; a comma at
+// the end is only that of the last entry.
 func splitList(text string) []string {
 	parts := []string{}
+	if text = strings.TrimSpace(text); text == "" {
+		return parts
+	}
+	text = strings.TrimSuffix(text, ",")
 	for part := range strings.SplitSeq(text, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			parts = append(parts, part)
-		}
+		parts = append(parts, strings.TrimSpace(part))
 	}
 	return parts
 }

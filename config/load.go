@@ -23,6 +23,9 @@ type Sources struct {
 	Environment []string
 	// Flags are the flags that were given; nil for none.
 	Flags *Flags
+	// Offline is for commands that reach no cluster: the variable that a secret
+	// of the file refers to need not be set. The secret is of no use then.
+	Offline bool
 }
 
 // Origin is where a setting's value comes from.
@@ -106,7 +109,7 @@ func LoadContext(ctx context.Context, sources Sources) (*Loaded, error) {
 	var content []byte
 	var problems Problems
 	if loaded.file != "" {
-		assignments, content, problems = readFile(ctx, loaded.file, environment)
+		assignments, content, problems = readFile(ctx, loaded.file, environment, sources.Offline)
 	}
 	fromVariables, unknown := readEnvironment(environment)
 	assignments = append(assignments, fromVariables...)
@@ -179,6 +182,9 @@ var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|` + "`[^`]*`")
 func (l *Loaded) assign(a assignment) *Problem {
 	referred := a.written != nil && !slices.Equal(a.written, a.texts)
 	err := areText(a.texts)
+	if err == nil && len(a.texts) > 1 && slices.Contains(a.texts, "") {
+		err = errors.New("has an empty entry; remove it, with its comma")
+	}
 	if err == nil {
 		err = a.setting.set(&l.config, a.texts)
 	}

@@ -449,7 +449,7 @@ func TestProblems(t *testing.T) {
 		{
 			name: "broker with a bad port",
 			file: "kafka: {brokers: [\"kafka-1:909200\"]}\n",
-			want: []string{`exporter.yml:1: kafka.brokers = "[kafka-1:909200]" has the entry "kafka-1:909200", which has the port "909200"; write a number from 0 to 65535`},
+			want: []string{`exporter.yml:1: kafka.brokers = "[kafka-1:909200]" has the entry "kafka-1:909200", which has the port "909200"; write a number from 1 to 65535`},
 		},
 		{
 			name: "broker without a host",
@@ -892,6 +892,11 @@ func TestProblems(t *testing.T) {
 			want: []string{`environment: LSO_EXPORTER_LOGLEVEL = "debug" is an unknown variable; remove it; did you mean LSO_EXPORTER_LOG_LEVEL?`},
 		},
 		{
+			name: "environment: nothing between two commas",
+			env:  []string{"LSO_EXPORTER_KAFKA_BROKERS=a:1,,b:2"},
+			want: []string{`environment: LSO_EXPORTER_KAFKA_BROKERS = "a:1,,b:2" has an empty entry; remove it, with its comma`},
+		},
+		{
 			name: "environment: empty broker list",
 			env:  []string{"LSO_EXPORTER_KAFKA_BROKERS="},
 			want: []string{`environment: LSO_EXPORTER_KAFKA_BROKERS = "" is empty; list at least one host:port`},
@@ -1155,6 +1160,29 @@ func TestValidatedOffline(t *testing.T) {
 	}
 	if _, err := loaded.ValidatedOffline(); err == nil {
 		t.Error("settings that contradict each other are accepted")
+	}
+}
+
+// A command that reaches no cluster needs no secrets, and all that is not secret.
+func TestOfflineWithoutSecrets(t *testing.T) {
+	const login = "kafka: {sasl: {mechanism: PLAIN, username: alice, password: '${PW}'}}\n"
+	for _, test := range []struct {
+		content string
+		offline bool
+		want    string // empty for no problem
+	}{
+		{login, true, ""},
+		{login, false, "PW, which is not set"},
+		{login + "cluster: ${PW}\n", true, `cluster = "${PW}" refers to the environment variable PW, which is not set`},
+		{"kafka: {sasl: {password: 'a${PW}'}}\n", true, "has a ${ that is no reference"},
+	} {
+		loaded, err := Load(Sources{File: inFile(t, test.content), Offline: test.offline})
+		if err == nil {
+			_, err = loaded.ValidatedOffline()
+		}
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%q, offline %t: %v, want %q", test.content, test.offline, err, test.want)
+		}
 	}
 }
 

@@ -67,7 +67,11 @@ func (r *reloader) reload(ctx context.Context) (good bool) {
 	}
 	r.loaded = loaded
 	r.output.use(c.Log)
-	logger.Info().Strs("changed", c.Changes(before)).Str("fingerprint", c.Fingerprint()).Msg("the configuration was reloaded")
+	if changed := c.Changes(before); len(changed) > 0 {
+		logger.Info().Strs("changed", changed).Str("fingerprint", c.Fingerprint()).Msg("the configuration was reloaded")
+	} else {
+		logger.Info().Str("fingerprint", c.Fingerprint()).Msg("the configuration was read anew, with the files that it names, and no setting has changed")
+	}
 	return true
 }
 
