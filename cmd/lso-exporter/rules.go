@@ -45,7 +45,9 @@ func rulesCommand(app *kingpin.Application, p *program) {
 		PlaceHolder("NAME=VALUE").SetValue(checked{flag: "label", set: flags.label, many: true})
 	configuration := config.AddFlags(command)
 	command.Action(func(*kingpin.ParseContext) error {
-		loaded, err := p.load(configuration)
+		loaded, err := config.LoadContext(p.stop, config.Sources{
+			File: configuration.File, Environment: p.environment, Flags: configuration, Offline: true,
+		})
 		if err != nil {
 			return err
 		}
