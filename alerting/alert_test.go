@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/lso-exporter/lso-exporter/config"
 	"github.com/lso-exporter/lso-exporter/lag"
 	"github.com/lso-exporter/lso-exporter/metrics"
@@ -303,4 +305,53 @@ func defaults(t *testing.T) config.Alerts {
 		t.Fatal(err)
 	}
 	return c.Alerts
+}
+
+// An alert that silences another goes on for longer: else the consequence would be
+// told when both end, and the cause is found to have ended first.
+func TestCausesOutlastConsequences(t *testing.T) {
+	content, err := os.ReadFile("../docs/alertmanager.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var example struct {
+		Rules []struct {
+			Sources []string `yaml:"source_matchers"`
+			Targets []string `yaml:"target_matchers"`
+		} `yaml:"inhibit_rules"`
+	}
+	if err := yaml.Unmarshal(content, &example); err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`^alertname =~? "(.*)"$`)
+	matching := func(matchers []string) (found []Alert) {
+		m := named.FindStringSubmatch(strings.Join(matchers, ", "))
+		if m == nil {
+			t.Fatalf("%v are not names of alerts", matchers)
+		}
+		name := regexp.MustCompile("^(?:" + m[1] + ")$")
+		for _, a := range allAlerts(t) {
+			if name.MatchString(a.Name) {
+				found = append(found, a)
+			}
+		}
+		return found
+	}
+	pairs := 0
+	for _, rule := range example.Rules {
+		for _, cause := range matching(rule.Sources) {
+			for _, consequence := range matching(rule.Targets) {
+				if consequence.KeepFiring == 0 {
+					continue
+				}
+				pairs++
+				if cause.KeepFiring <= consequence.KeepFiring {
+					t.Errorf("%s goes on for %v, and %s, which it silences, for %v", cause.Name, cause.KeepFiring, consequence.Name, consequence.KeepFiring)
+				}
+			}
+		}
+	}
+	if pairs < 12 {
+		t.Errorf("the example for Alertmanager silences %d alerts that go on", pairs)
+	}
 }

@@ -73,6 +73,15 @@ func (s scope) missed() string {
 
 const onTopic = "{{ $labels.group }} on {{ $labels.topic }}" + ofCluster
 
+// causesOfGroupAlert is how many alerts in a row may be the cause of an alert about
+// groups: of one that is held back the stall and its transaction, of one that is
+// late that it has stopped, of one that is far behind that it is late, too.
+var causesOfGroupAlert = map[string]int{
+	"KafkaGroupBlockedByTransaction": 2,
+	"KafkaGroupLSOLagSeconds":        1,
+	"KafkaGroupLSOLagOffsets":        2,
+}
+
 func groupAlerts(s scope) []Alert {
 	alerts := []Alert{s.groupBlocked()}
 	alerts = append(alerts, s.groupLag()...)
@@ -82,7 +91,7 @@ func groupAlerts(s scope) []Alert {
 		if a.Subject == nil {
 			a.Subject = subject(byGroupTopic)
 		}
-		a.KeepFiring = s.KeepFiring
+		a.KeepFiring = s.keepFiring(causesOfGroupAlert[a.Name])
 	}
 	return alerts
 }

@@ -86,7 +86,11 @@ func partitionAlerts(s scope) []Alert {
 	blocker := s.blockerOfPartition()
 	for i := range alerts {
 		a := &alerts[i]
-		a.Subject, a.KeepFiring = subject(byPartition), s.KeepFiring
+		causes := 1 // the alert about the transaction
+		if a.Name != "KafkaLSOStalled" {
+			causes = 0
+		}
+		a.Subject, a.KeepFiring = subject(byPartition), s.keepFiring(causes)
 		a.Description += " " + s.heldBy()
 		a.Extra = map[string]string{
 			"transactional_id": blocker.label("transactional_id"),

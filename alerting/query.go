@@ -31,6 +31,15 @@ type scope struct {
 	config.Alerts
 }
 
+// keepFiring is how long an alert goes on when its condition is not seen any more.
+// It is shorter by a tenth for each alert in a row that may be its cause, and
+// silences it (docs/alertmanager.yml): conditions that end with each other are not
+// found to have ended at one moment, and a consequence that outlasts its cause
+// would be told alone.
+func (s scope) keepFiring(causes int) time.Duration {
+	return s.KeepFiring * time.Duration(10-causes) / 10
+}
+
 // series selects the series of a metric. Matchers are in PromQL, without braces.
 func (s scope) series(metric string, matchers ...string) string {
 	if s.cluster != "" {

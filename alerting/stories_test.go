@@ -296,7 +296,7 @@ var stories = []story{
 		firing: []firing{
 			{"KafkaLSOStalled", orders0(), 13, 27},
 			{"KafkaTransactionHanging", orders0(), 3, 27},
-			{"KafkaGroupBlockedByTransaction", billing(), 8, 27},
+			{"KafkaGroupBlockedByTransaction", billing(), 8, 26},
 			{"LSOExporterStale", exporterA(), 24, 60},
 		},
 	},

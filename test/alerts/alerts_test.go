@@ -59,9 +59,10 @@ func write(t *testing.T, file, content string) {
 }
 
 // thresholds are short enough for the storyline. A hanging transaction is proven
-// before it counts as a stall, so that its own alert comes first.
+// before it counts as a stall, so that its own alert comes first. A tenth of what
+// alerts go on for is longer than the time between two evaluations.
 var thresholds = []string{
-	"--alerts.stalled=12s", "--alerts.group-blocked=14s", "--alerts.keep-firing=0s", "--alerts.exporter-stale=30s",
+	"--alerts.stalled=12s", "--alerts.group-blocked=14s", "--alerts.keep-firing=20s", "--alerts.exporter-stale=30s",
 }
 
 // begin starts demo, Prometheus and Alertmanager.
