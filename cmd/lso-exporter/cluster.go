@@ -16,9 +16,9 @@ import (
 
 	"github.com/lso-exporter/lso-exporter/config"
 	"github.com/lso-exporter/lso-exporter/simbroker"
-	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
 )
 
 // clusterFlags are the flags of the commands that run a simulated cluster.
@@ -115,53 +115,38 @@ func (f *clusterFlags) ownProperties() (property.Values, error) {
 // outputs that came, step by step. That an output is not the expected one is an
 // error, once all is played.
 func (p *program) play(ctx context.Context, s *scenario.Scenario, cluster *simbroker.Cluster, given map[string]string) error {
-	network, err := scenario.Dial(ctx, cluster.Bootstrap(), faults{cluster})
+	stage, release, err := overTCP(ctx, cluster)
 	if err != nil {
 		return err
 	}
-	defer network.Close()
-	var stage scenario.Cluster = network
+	defer release()
+	_, err = p.playOn(ctx, s, stage, scenario.Options{Given: given})
+	return err
+}
+
+// overTCP is a simulated cluster for a scenario to play on over TCP. Where it has
+// a second listener, users log in there.
+func overTCP(ctx context.Context, cluster *simbroker.Cluster) (stage scenario.Cluster, release func(), err error) {
 	if listeners := cluster.Listeners(); len(listeners) > 1 {
-		stage = network.Secured(byID(cluster, listeners[1]))
+		secured, err := simulated.DialSecured(ctx, cluster, listeners[1])
+		if err != nil {
+			return nil, nil, err
+		}
+		return secured, secured.Close, nil
 	}
-	result, err := s.Run(ctx, stage, scenario.Options{
-		Given: given,
-		Observe: func(r scenario.StepResult) {
-			fmt.Fprintln(p.stdout, r)
-		},
-	})
+	network, err := simulated.Dial(ctx, cluster)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	return result.Err()
+	return network, network.Close, nil
 }
 
-// byID are the addresses of one listener.
-func byID(cluster *simbroker.Cluster, listener string) map[int32]string {
-	addresses := map[int32]string{}
-	for i, address := range cluster.BootstrapOf(listener) {
-		addresses[int32(cluster.Brokers()[i])] = address
-	}
-	return addresses
-}
-
-// faults lets a scenario pause, kill and start the brokers of the cluster, and
-// disturb it.
-type faults struct{ cluster *simbroker.Cluster }
-
-func (f faults) Pause(_ context.Context, id int32) error { return f.cluster.Pause(kafka.BrokerID(id)) }
-func (f faults) Resume(_ context.Context, id int32) error {
-	return f.cluster.Resume(kafka.BrokerID(id))
-}
-func (f faults) Kill(_ context.Context, id int32) error  { return f.cluster.Kill(kafka.BrokerID(id)) }
-func (f faults) Stop(_ context.Context, id int32) error  { return f.cluster.Stop(kafka.BrokerID(id)) }
-func (f faults) Start(_ context.Context, id int32) error { return f.cluster.Start(kafka.BrokerID(id)) }
-
-func (f faults) Inject(_ context.Context, document []byte) (withdraw func(context.Context) error, err error) {
-	fault, err := simbroker.ParseFault(document)
+// playOn plays a scenario on a cluster, as play does.
+func (p *program) playOn(ctx context.Context, s *scenario.Scenario, stage scenario.Cluster, opts scenario.Options) (*scenario.Result, error) {
+	opts.Observe = func(r scenario.StepResult) { fmt.Fprintln(p.stdout, r) }
+	result, err := s.Run(ctx, stage, opts)
 	if err != nil {
 		return nil, err
 	}
-	id := f.cluster.Inject(fault)
-	return func(context.Context) error { return f.cluster.Withdraw(id) }, nil
+	return result, result.Err()
 }

@@ -70,6 +70,11 @@ var boundaries = []boundary{
 		why:    "a scenario talks to any cluster as a client: it knows neither the simulator's insides nor the exporter",
 	},
 	{
+		rooms: []string{"simbroker/scenario/simulated"}, own: []string{"simbroker", "simbroker/kafka", "simbroker/scenario"},
+		others: []string{"github.com/twmb/franz-go"},
+		why:    "only here does a scenario meet the simulator, by what the simulator offers to everybody",
+	},
+	{
 		rooms: []string{"test/oracle"}, others: []string{"github.com/prometheus"},
 		why: "the oracle judges simulator and exporter by the scenario's record alone; code that it shared with either would be wrong together with it",
 	},

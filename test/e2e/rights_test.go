@@ -17,7 +17,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
 	"github.com/lso-exporter/lso-exporter/test/kafka"
 	"github.com/lso-exporter/lso-exporter/test/litmus"
-	sim "github.com/lso-exporter/lso-exporter/test/simulated"
+	sim "github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
 )
 
 // Inject implements scenario.Injector.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
-	"github.com/lso-exporter/lso-exporter/test/simulated"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
 )
 
 // start is when simulated time begins.

@@ -12,7 +12,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
 	"github.com/lso-exporter/lso-exporter/test/kafka"
-	"github.com/lso-exporter/lso-exporter/test/simulated"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
 )
 
 // update rewrites the texts with what a real Kafka printed.

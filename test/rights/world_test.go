@@ -17,7 +17,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
 	"github.com/lso-exporter/lso-exporter/test/kafka"
-	"github.com/lso-exporter/lso-exporter/test/simulated"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
 )
 
 // properties are those of both clusters: one broker, few internal partitions.
