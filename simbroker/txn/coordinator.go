@@ -61,7 +61,7 @@ type shard struct {
 	partition    int32
 	epoch        kafka.CoordinatorEpoch
 	loading      bool
-	transactions map[string]*transaction
+	transactions *table
 }
 
 // New returns a coordinator that leads no partition yet, with its scans
@@ -109,7 +109,7 @@ func (c *Coordinator) Load(partition int32, epoch kafka.CoordinatorEpoch) {
 
 // LoadWithin is Load of a log that takes so long to read.
 func (c *Coordinator) LoadWithin(partition int32, epoch kafka.CoordinatorEpoch, duration time.Duration) {
-	s := &shard{partition: partition, epoch: epoch, loading: true, transactions: make(map[string]*transaction)}
+	s := &shard{partition: partition, epoch: epoch, loading: true, transactions: newTable()}
 	c.shards[partition] = s
 	c.clk.After(duration, func() {
 		if c.shards[partition] == s {
@@ -129,7 +129,7 @@ func (c *Coordinator) load(s *shard) {
 		}
 	}
 	s.loading = false
-	for _, t := range s.sorted() {
+	for _, t := range s.transactions.sorted() {
 		if t.state.preparing() {
 			c.complete(s, t)
 		}
@@ -143,31 +143,15 @@ func (s *shard) replay(r Record) error {
 		return err
 	}
 	if r.Value == nil {
-		delete(s.transactions, id)
+		s.transactions.remove(id)
 		return nil
 	}
 	e, known, err := decodeValue(r.Value)
 	if err != nil || !known {
 		return err
 	}
-	s.transactions[id] = &transaction{id: id, entry: e, pending: notPending}
+	s.transactions.put(&transaction{id: id, entry: e, pending: notPending})
 	return nil
-}
-
-// sorted is the shard's transactions in the order of their ids.
-func (s *shard) sorted() []*transaction { return s.picked(func(*transaction) bool { return true }) }
-
-// picked is those of them that want accepts: a shard may have very many, of which
-// few are to be sorted.
-func (s *shard) picked(want func(*transaction) bool) []*transaction {
-	var list []*transaction
-	for _, t := range s.transactions {
-		if want(t) {
-			list = append(list, t)
-		}
-	}
-	slices.SortFunc(list, func(a, b *transaction) int { return cmp.Compare(a.id, b.id) })
-	return list
 }
 
 // sortedShards is the shards in the order of their partitions.
@@ -184,7 +168,7 @@ func (c *Coordinator) find(id string) (*shard, *transaction, error) {
 	case s.loading:
 		return nil, nil, kafka.ErrCoordinatorLoadInProgress
 	}
-	return s, s.transactions[id], nil
+	return s, s.transactions.get(id), nil
 }
 
 // owned says why a shard no longer counts, or nil if it does.
@@ -214,7 +198,7 @@ func (c *Coordinator) append(s *shard, t *transaction, next entry, keep func(err
 		case err == nil && lost != nil:
 			err = lost
 		case err == nil:
-			t.complete(next)
+			s.transactions.settle(t, func() { t.complete(next) })
 		case lost == nil && !keep(err):
 			t.giveUp()
 		}
@@ -252,7 +236,7 @@ func (c *Coordinator) String() string {
 		if s.loading {
 			b.WriteString(" loading")
 		}
-		for i, t := range s.sorted() {
+		for i, t := range s.transactions.sorted() {
 			if i > 0 {
 				b.WriteByte(';')
 			}

@@ -152,11 +152,10 @@ func (c *Coordinator) abortTimedOut() {
 		if s.loading {
 			continue
 		}
-		late := s.picked(func(t *transaction) bool {
-			return t.state == Ongoing && !t.moving() && t.start+t.timeout.Milliseconds() < now
-		})
-		for _, t := range late {
-			c.fence(s, t, func(error) {}) // a failure is tried again by the next scan
+		for _, t := range s.transactions.open() {
+			if !t.moving() && t.start+t.timeout.Milliseconds() < now {
+				c.fence(s, t, func(error) {}) // a failure is tried again by the next scan
+			}
 		}
 	}
 }

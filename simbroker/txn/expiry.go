@@ -9,12 +9,13 @@ func (c *Coordinator) removeExpired() {
 			continue
 		}
 		var tombstones []Record
-		expired := s.picked(func(t *transaction) bool {
-			return Dead.mayFollow(t.state) && !t.moving() && t.lastUpdate <= oldest
-		})
-		for _, t := range expired {
-			t.expire()
-			tombstones = append(tombstones, Record{Key: encodeKey(t.id)})
+		var expired []*transaction
+		for _, t := range s.transactions.sorted() {
+			if Dead.mayFollow(t.state) && !t.moving() && t.lastUpdate <= oldest {
+				t.expire()
+				expired = append(expired, t)
+				tombstones = append(tombstones, Record{Key: encodeKey(t.id)})
+			}
 		}
 		if len(expired) > 0 {
 			c.env.Log.Append(s.partition, tombstones, requestTimeout, func(err error) { c.buried(s, expired, err) })
@@ -33,6 +34,6 @@ func (c *Coordinator) buried(s *shard, expired []*transaction, err error) {
 			t.giveUp()
 			continue
 		}
-		delete(s.transactions, t.id)
+		s.transactions.remove(t.id)
 	}
 }

@@ -7,10 +7,10 @@ package txn
 // goes on.
 func (c *Coordinator) Forget(transactionalID string) bool {
 	s, ok := c.shards[c.PartitionFor(transactionalID)]
-	if !ok || s.loading || s.transactions[transactionalID] == nil {
+	if !ok || s.loading || s.transactions.get(transactionalID) == nil {
 		return false
 	}
-	delete(s.transactions, transactionalID)
+	s.transactions.remove(transactionalID)
 	c.env.Log.Append(s.partition, []Record{{Key: encodeKey(transactionalID)}}, requestTimeout, func(error) {})
 	return true
 }

@@ -76,7 +76,7 @@ func (c *Coordinator) initial(id string, timeout time.Duration) (*shard, *transa
 		return nil, nil, err
 	}
 	t = newTransaction(id, producerID, timeout, c.now())
-	s.transactions[id] = t
+	s.transactions.put(t)
 	return s, t, nil
 }
 

@@ -1,7 +1,6 @@
 package txn
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"time"
@@ -35,7 +34,8 @@ func (c *Coordinator) Describe(transactionalID string) (Description, error) {
 	return d, nil
 }
 
-// List lists the transactions of this broker, sorted by id (rule G21). Errors:
+// List lists the transactions of this broker, by partition of
+// __transaction_state, and by id within one (rule G21). Errors:
 // COORDINATOR_LOAD_IN_PROGRESS while any partition loads,
 // INVALID_REGULAR_EXPRESSION. Expressions are Go's, not Java's.
 func (c *Coordinator) List(req ListRequest) (ListResult, error) {
@@ -49,15 +49,22 @@ func (c *Coordinator) List(req ListRequest) (ListResult, error) {
 	}
 	result := ListResult{UnknownStates: unknown}
 	for _, s := range shards {
-		for _, t := range s.picked(f) {
-			result.Transactions = append(result.Transactions, Listing{t.id, t.producer.ID, t.state})
+		among := s.transactions.sorted
+		if len(req.ProducerIDs) > 0 {
+			among = func() []*transaction { return s.transactions.of(req.ProducerIDs) }
+		}
+		list := among()
+		result.Transactions = slices.Grow(result.Transactions, len(list))
+		for _, t := range list {
+			if f(t) {
+				result.Transactions = append(result.Transactions, Listing{t.id, t.producer.ID, t.state})
+			}
 		}
 	}
-	slices.SortFunc(result.Transactions, func(a, b Listing) int { return cmp.Compare(a.TransactionalID, b.TransactionalID) })
 	return result, nil
 }
 
-// filter is what a request selects, and its state names that name no state. A
+// filter is what a request selects but for producer ids, and its state names that name no state. A
 // filter of unknown names alone selects nothing.
 func (c *Coordinator) filter(req ListRequest) (selects func(*transaction) bool, unknown []string, err error) {
 	var states []State
@@ -78,8 +85,7 @@ func (c *Coordinator) filter(req ListRequest) (selects func(*transaction) bool, 
 	return func(t *transaction) bool {
 		// A start of -1 makes an Empty transaction older than any duration.
 		running := time.Duration(now-t.start) * time.Millisecond
-		return (len(req.ProducerIDs) == 0 || slices.Contains(req.ProducerIDs, t.producer.ID)) &&
-			(len(req.States) == 0 || slices.Contains(states, t.state)) &&
+		return (len(req.States) == 0 || slices.Contains(states, t.state)) &&
 			(req.Duration < 0 || running > req.Duration) &&
 			(pattern == nil || pattern.MatchString(t.id))
 	}, unknown, nil

@@ -31,6 +31,7 @@ func (c *call) listTransactions(req *kmsg.ListTransactionsRequest) {
 	}
 	resp := kmsg.NewPtrListTransactionsResponse()
 	resp.UnknownStateFilters = list.UnknownStates
+	resp.TransactionStates = make([]kmsg.ListTransactionsResponseTransactionState, 0, len(list.Transactions))
 	for _, t := range list.Transactions {
 		if !c.may(acl.Describe, acl.TransactionalID, t.TransactionalID) {
 			continue
