@@ -38,13 +38,15 @@ type idCounts map[string]map[lag.TransactionState]lag.Count // by application
 
 // add counts an id.
 func (n idCounts) add(application string, state lag.TransactionState) {
-	if n[application] == nil {
-		n[application] = make(map[lag.TransactionState]lag.Count)
+	states := n[application]
+	if states == nil {
+		states = make(map[lag.TransactionState]lag.Count)
 		for _, each := range censusStates {
-			n[application][each] = 0
+			states[each] = 0
 		}
+		n[application] = states
 	}
-	n[application][state]++
+	states[state]++
 }
 
 // list returns the sum in its order.
