@@ -226,7 +226,7 @@ func (b *broker) applyTopic(t *controller.Topic) {
 	}
 }
 
-func (b *broker) applyPartition(t *controller.Topic, n int32, config replica.TopicConfig) {
+func (b *broker) applyPartition(t *controller.Topic, n int32, config *replica.TopicConfig) {
 	tp := kafka.TopicPartition{Topic: t.Name, Partition: n}
 	if !slices.Contains(t.Partitions[n].Replicas, b.id) {
 		if _, hosted := b.replicas.Status(tp); !hosted {
@@ -236,7 +236,7 @@ func (b *broker) applyPartition(t *controller.Topic, n int32, config replica.Top
 	b.replicas.Apply(partitionState(tp, t.ID, t.Partitions[n], config))
 }
 
-func partitionState(tp kafka.TopicPartition, id kafka.TopicID, p *controller.Partition, config replica.TopicConfig) replica.PartitionState {
+func partitionState(tp kafka.TopicPartition, id kafka.TopicID, p *controller.Partition, config *replica.TopicConfig) replica.PartitionState {
 	return replica.PartitionState{
 		Partition:      tp,
 		TopicID:        id,

@@ -98,13 +98,13 @@ func cleanerBackoff(c *property.Config) time.Duration {
 	return max(c.Duration("log.cleaner.backoff.ms"), time.Millisecond)
 }
 
-func topicConfig(t property.Inherited) replica.TopicConfig {
+func topicConfig(t property.Inherited) *replica.TopicConfig {
 	policy := t.List("cleanup.policy")
 	timestamps := commitlog.CreateTime
 	if t.String("message.timestamp.type") == "LogAppendTime" {
 		timestamps = commitlog.LogAppendTime
 	}
-	return replica.TopicConfig{
+	return &replica.TopicConfig{
 		MinInsyncReplicas: int(t.Int("min.insync.replicas")),
 		Log: commitlog.Config{
 			SegmentBytes:       t.Int("segment.bytes"),

@@ -148,7 +148,7 @@ func (l *Log) replay(b Batch) (producer.CompletedTxn, bool) {
 // before the producers learn of the batch, as their snapshot is of what lies
 // before the new segment. Like Kafka it rolls even for a batch that is refused.
 func (l *Log) makeRoom(b Batch, nowMs int64) {
-	if l.active().shouldRoll(l.config, int64(len(b.Raw)), b.MaxTimestampMs, b.LastOffset(), nowMs) {
+	if l.active().shouldRoll(*l.config, int64(len(b.Raw)), b.MaxTimestampMs, b.LastOffset(), nowMs) {
 		l.roll(nowMs)
 	}
 }

@@ -32,12 +32,12 @@ import (
 // Log is one replica's log of a partition. There is always a last segment to
 // append to.
 type Log struct {
-	config    Config
-	segments  []*segment
-	arena     arena
-	producers *producer.Manager
-	epochs    epochs
-	expireMs  func() int64 // producer.id.expiration.ms
+	config     *Config
+	segments   []*segment
+	arena      arena
+	producers  *producer.Manager
+	epochs     epochs
+	expiration func() time.Duration // producer.id.expiration.ms
 
 	logStart      kafka.Offset
 	logEnd        kafka.Offset
@@ -48,23 +48,24 @@ type Log struct {
 	cleaned    kafka.Offset // up to where the cleaner has been
 }
 
-// New returns an empty log that starts at offset 0. expiration is asked for
+// New returns an empty log that starts at offset 0. The config may be that of
+// many logs, and must not change. expiration is asked for
 // producer.id.expiration.ms whenever producers are loaded or expired.
-func New(config Config, expiration func() time.Duration, nowMs int64) *Log {
+func New(config *Config, expiration func() time.Duration, nowMs int64) *Log {
 	return &Log{
-		config:    config,
-		segments:  []*segment{newSegment(0, nowMs)},
-		producers: producer.NewManager(0),
-		expireMs:  func() int64 { return expiration().Milliseconds() },
-		unstable:  kafka.NoOffset,
+		config:     config,
+		segments:   []*segment{newSegment(0, nowMs)},
+		producers:  producer.NewManager(0),
+		expiration: expiration,
+		unstable:   kafka.NoOffset,
 	}
 }
 
-// Configure changes the topic's properties.
-func (l *Log) Configure(c Config) { l.config = c }
+// Configure gives the log other properties of its topic, as New does.
+func (l *Log) Configure(c *Config) { l.config = c }
 
 // Config is the topic's present properties.
-func (l *Log) Config() Config { return l.config }
+func (l *Log) Config() Config { return *l.config }
 
 // LogStartOffset is the first offset that can be read.
 func (l *Log) LogStartOffset() kafka.Offset { return l.logStart }
@@ -118,6 +119,8 @@ func (l *Log) StartVerification(p kafka.Producer, firstSequence int32, epochBump
 
 // ExpireProducers forgets idle producers (rule C11).
 func (l *Log) ExpireProducers(nowMs int64) { l.producers.Expire(nowMs, l.expireMs()) }
+
+func (l *Log) expireMs() int64 { return l.expiration().Milliseconds() }
 
 // segmentOf is the index of the segment that contains the offset.
 func (l *Log) segmentOf(offset kafka.Offset) int {

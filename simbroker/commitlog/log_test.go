@@ -24,7 +24,7 @@ func newLog(t *testing.T, change ...func(*Config)) *testLog {
 	for _, f := range change {
 		f(&c)
 	}
-	l := &testLog{Log: New(c, func() time.Duration { return 24 * time.Hour }, now), t: t}
+	l := &testLog{Log: New(&c, func() time.Duration { return 24 * time.Hour }, now), t: t}
 	t.Cleanup(func() {
 		if err := l.Check(); err != nil {
 			t.Error(err)

@@ -95,7 +95,8 @@ type txn struct {
 	lastOffset  kafka.Offset
 }
 
-// Manager is the producer state of one replica.
+// Manager is the producer state of one replica. Its maps are nil until there is
+// something to put in: most partitions of a large cluster have no producer.
 type Manager struct {
 	entries map[kafka.ProducerID]*entry
 	// ongoing and unreplicated are sorted by first offset.
@@ -112,12 +113,15 @@ type Manager struct {
 
 // NewManager returns the state of an empty log that starts at the offset.
 func NewManager(logStart kafka.Offset) *Manager {
-	return &Manager{
-		entries:       map[kafka.ProducerID]*entry{},
-		verifications: map[kafka.ProducerID]*verification{},
-		mapEnd:        logStart,
-		lastSnap:      logStart,
+	return &Manager{mapEnd: logStart, lastSnap: logStart}
+}
+
+// enter gives a producer its first entry.
+func (m *Manager) enter(id kafka.ProducerID, e *entry) {
+	if m.entries == nil {
+		m.entries = make(map[kafka.ProducerID]*entry)
 	}
+	m.entries[id] = e
 }
 
 // Duplicate looks for the batch among the producer's last five: the same
@@ -151,7 +155,7 @@ func (m *Manager) Append(b Batch, origin Origin, guard Guard, verify bool) error
 	}
 	if e == nil {
 		e = newEntry(b.Producer)
-		m.entries[b.Producer.ID] = e
+		m.enter(b.Producer.ID, e)
 	}
 	e.add(b)
 	if b.Transactional {
@@ -228,7 +232,7 @@ func (m *Manager) End(mk Marker, origin Origin) (completed CompletedTxn, ok bool
 	}
 	if e == nil {
 		e = newEntry(mk.Producer)
-		m.entries[mk.Producer.ID] = e
+		m.enter(mk.Producer.ID, e)
 	}
 	if e.txnStart != kafka.NoOffset {
 		completed, ok = m.complete(e, mk), true

@@ -82,13 +82,13 @@ func (m *Manager) Recover(logStart, logEnd kafka.Offset, nowMs, expirationMs int
 	m.snapshots = slices.DeleteFunc(m.snapshots, func(s snapshot) bool {
 		return s.offset > logEnd || s.offset <= logStart
 	})
-	m.verifications = map[kafka.ProducerID]*verification{}
+	m.verifications = nil
 	m.load(logStart, nowMs, expirationMs)
 	return m.mapEnd, m.mapEnd < logEnd
 }
 
 func (m *Manager) load(logStart kafka.Offset, nowMs, expirationMs int64) {
-	m.entries = map[kafka.ProducerID]*entry{}
+	m.entries = nil
 	m.ongoing, m.unreplicated = nil, nil
 	m.mapEnd, m.lastSnap = logStart, logStart
 	if len(m.snapshots) == 0 {
@@ -101,7 +101,7 @@ func (m *Manager) load(logStart kafka.Offset, nowMs, expirationMs int64) {
 		}
 		e := kept
 		e.batches = slices.Clone(kept.batches)
-		m.entries[id] = &e
+		m.enter(id, &e)
 		if e.txnStart != kafka.NoOffset {
 			m.ongoing = insert(m.ongoing, txn{id, e.txnStart, kafka.NoOffset})
 		}

@@ -28,6 +28,9 @@ func (m *Manager) StartVerification(p kafka.Producer, firstSequence int32, epoch
 			guard: Guard{m.guards}, timestampMs: nowMs,
 			epoch: p.Epoch, lowestSequence: firstSequence, epochBump: epochBump,
 		}
+		if m.verifications == nil {
+			m.verifications = make(map[kafka.ProducerID]*verification)
+		}
 		m.verifications[p.ID] = v
 	}
 	if p.Epoch > v.epoch {

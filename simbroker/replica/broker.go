@@ -26,9 +26,12 @@ type Broker struct {
 	id   kafka.BrokerID
 	cfg  Config
 	deps Deps
+	// expires is what all logs ask for producer.id.expiration.ms.
+	expires func() time.Duration
 
-	partitions map[kafka.TopicPartition]*partition
-	order      []*partition // sorted, for whatever visits all
+	partitions table[partition]
+	order      []*partition                 // sorted, for whatever visits all
+	configs    map[TopicConfig]*TopicConfig // one of a kind, which partitions share
 	fetchers   map[kafka.BrokerID]*fetcher
 	// followerFetches holds the waiting fetch of each follower: a newer one
 	// takes its place.
@@ -37,6 +40,7 @@ type Broker struct {
 	lastSession     uint64                              // number of this broker's last session with a leader
 
 	unsaved []*partition // whose high watermark has moved since the last checkpoint
+	behind  []*partition // led here, with followers that may not be at the log end
 
 	due       []func() // answers and checks for the next event
 	scheduled bool
@@ -45,7 +49,8 @@ type Broker struct {
 
 // New returns a running broker that hosts nothing.
 func New(id kafka.BrokerID, cfg Config, deps Deps) *Broker {
-	b := &Broker{id: id, cfg: cfg, deps: deps, partitions: map[kafka.TopicPartition]*partition{}}
+	b := &Broker{id: id, cfg: cfg, deps: deps, partitions: table[partition]{}, configs: map[TopicConfig]*TopicConfig{}}
+	b.expires = func() time.Duration { return b.cfg.ProducerIDExpiration }
 	b.boot()
 	return b
 }
@@ -55,7 +60,7 @@ func (b *Broker) boot() {
 	b.fetchers = map[kafka.BrokerID]*fetcher{}
 	b.followerFetches = map[kafka.BrokerID]*fetch{}
 	b.sessions = map[kafka.BrokerID]*followerSession{}
-	b.due, b.scheduled, b.unsaved = nil, false, nil
+	b.due, b.scheduled, b.unsaved, b.behind = nil, false, nil, nil
 	b.schedule()
 }
 
@@ -75,7 +80,7 @@ func (b *Broker) schedule() {
 	}
 	b.tasks = make([]*clock.Timer, 5)
 	// Kafka looks for laggards twice in replica.lag.time.max.ms (rule F4).
-	b.every(0, b.cfg.ReplicaLagTimeMax/2, func(p *partition) { p.shrinkISR() })
+	b.regularly(0, b.cfg.ReplicaLagTimeMax/2, b.shrinkISRs)
 	b.regularly(1, b.cfg.HighWatermarkCheckpoint, b.checkpoint)
 	b.every(2, b.cfg.LogRetentionCheckInterval, func(p *partition) { p.retain() })
 	b.every(3, b.cfg.ProducerIDExpirationCheck, func(p *partition) { p.log.ExpireProducers(b.nowMs()) })
@@ -138,7 +143,8 @@ func (b *Broker) later(f func()) {
 // longer among the replicas or when the topic id has changed. A state whose
 // partition epoch is older than the known one changes the configuration only.
 func (b *Broker) Apply(state PartitionState) {
-	p := b.partitions[state.Partition]
+	state.Config = b.shared(state.Config)
+	p := b.partitions.get(state.Partition)
 	if p != nil && p.state.TopicID != state.TopicID {
 		b.Delete(state.Partition)
 		p = nil
@@ -153,15 +159,24 @@ func (b *Broker) Apply(state PartitionState) {
 	p.apply(state)
 }
 
+// shared is the one config of its kind that partitions have.
+func (b *Broker) shared(c *TopicConfig) *TopicConfig {
+	one := b.configs[*c]
+	if one == nil {
+		one = c
+		b.configs[*c] = c
+	}
+	return one
+}
+
 func (b *Broker) host(state PartitionState) *partition {
-	expiration := func() time.Duration { return b.cfg.ProducerIDExpiration }
 	p := &partition{
 		broker: b, state: PartitionState{Partition: state.Partition, TopicID: state.TopicID},
-		log: commitlog.New(state.Config.Log, expiration, b.nowMs()),
+		log: commitlog.New(&state.Config.Log, b.expires, b.nowMs()),
 	}
-	b.partitions[state.Partition] = p
+	b.partitions.set(state.Partition, p)
 	for _, id := range slices.Sorted(maps.Keys(b.sessions)) {
-		if fp := b.sessions[id].followed[state.Partition]; fp != nil {
+		if fp := b.sessions[id].followed.get(state.Partition); fp != nil {
 			fp.meet(p)
 		}
 	}
@@ -187,11 +202,11 @@ func (b *Broker) FetchAnew() {
 // Delete forgets a partition and its log, as when its topic is deleted. What
 // waits for it is answered NOT_LEADER_OR_FOLLOWER.
 func (b *Broker) Delete(tp kafka.TopicPartition) {
-	p := b.partitions[tp]
+	p := b.partitions.get(tp)
 	if p == nil {
 		return
 	}
-	delete(b.partitions, tp)
+	b.partitions.remove(tp)
 	if i, ok := b.place(tp); ok {
 		b.order = slices.Delete(b.order, i, i+1)
 	}
@@ -213,7 +228,7 @@ func (b *Broker) Restart(clean bool) {
 
 // lookup finds a hosted partition, or says why not.
 func (b *Broker) lookup(tp kafka.TopicPartition) (*partition, error) {
-	if p := b.partitions[tp]; p != nil && p.role != NotHosted {
+	if p := b.partitions.get(tp); p != nil && p.role != NotHosted {
 		return p, nil
 	}
 	if b.deps.Metadata.Exists(tp) {
@@ -235,7 +250,7 @@ func (b *Broker) lookupLeader(tp kafka.TopicPartition) (*partition, error) {
 // Log is the local log of a hosted partition, nil if there is none. It is for
 // reading only.
 func (b *Broker) Log(tp kafka.TopicPartition) *commitlog.Log {
-	if p := b.partitions[tp]; p != nil {
+	if p := b.partitions.get(tp); p != nil {
 		return p.log
 	}
 	return nil
@@ -243,7 +258,7 @@ func (b *Broker) Log(tp kafka.TopicPartition) *commitlog.Log {
 
 // Status describes a hosted partition.
 func (b *Broker) Status(tp kafka.TopicPartition) (PartitionStatus, bool) {
-	p := b.partitions[tp]
+	p := b.partitions.get(tp)
 	if p == nil {
 		return PartitionStatus{}, false
 	}

@@ -131,7 +131,7 @@ func (c *cluster) topic(name string, replicas []kafka.BrokerID, change ...func(*
 		Leader: replicas[0], Replicas: replicas, ISR: slices.Clone(replicas), Config: DefaultTopicConfig(),
 	}
 	for _, f := range change {
-		f(&s.Config)
+		f(s.Config)
 	}
 	c.publish(s)
 	c.settle()

@@ -179,7 +179,7 @@ func (f *fetch) find(i int) (p *partition, err error) {
 	if p.role != Leader && (f.isFollower() || !f.req.FromFollowers) {
 		return p, kafka.ErrNotLeaderOrFollower
 	}
-	if f.isFollower() && p.leadership.followers[f.req.ReplicaID] == nil {
+	if f.isFollower() && p.leadership.follower(f.req.ReplicaID) == nil {
 		return p, kafka.ErrNotLeaderOrFollower
 	}
 	return p, nil

@@ -175,7 +175,7 @@ func (f *fetcher) take(result FetchResult) {
 	now := f.broker.nowMs()
 	for i := range result.Partitions {
 		got := &result.Partitions[i]
-		p := f.broker.partitions[got.Partition]
+		p := f.broker.partitions.get(got.Partition)
 		if p == nil || p.fetcher != f || slices.Contains(f.retrying, p) {
 			continue
 		}

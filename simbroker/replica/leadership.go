@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,13 +11,14 @@ import (
 
 // leadership is what a leader knows of its followers.
 type leadership struct {
-	epochStart kafka.Offset // the log end when the epoch began
-	followers  map[kafka.BrokerID]*follower
+	epochStart kafka.Offset     // the log end when the epoch began
+	followers  []follower       // in the order of the replicas
 	proposed   []kafka.BrokerID // the ISR that the controller was asked for; nil if none is under way
 }
 
 // follower is a remote replica as its leader sees it (rule F3).
 type follower struct {
+	id             kafka.BrokerID
 	logEnd         kafka.Offset // its last fetch offset; -1 before the first
 	logStart       kafka.Offset
 	lastCaughtUpMs int64
@@ -42,19 +44,20 @@ func (p *partition) settleFollowers() {
 	if p.leadership == nil {
 		return
 	}
-	for _, f := range p.leadership.followers {
-		f.settle(p.log.LogEndOffset())
+	for i := range p.leadership.followers {
+		p.leadership.followers[i].settle(p.log.LogEndOffset())
 	}
 }
 
 // newLeadership is that of an epoch that begins on this broker. Members of the
 // ISR count as caught up now, the others as never.
 func newLeadership(p *partition, newLeader bool) *leadership {
-	l := &leadership{epochStart: p.log.LogEndOffset(), followers: map[kafka.BrokerID]*follower{}}
+	l := &leadership{epochStart: p.log.LogEndOffset()}
 	p.log.AssignEpoch(p.state.LeaderEpoch)
 	l.keepReplicas(p)
-	for id, f := range l.followers {
-		if newLeader && slices.Contains(p.state.ISR, id) {
+	for i := range l.followers {
+		f := &l.followers[i]
+		if newLeader && slices.Contains(p.state.ISR, f.id) {
 			f.lastCaughtUpMs = p.broker.nowMs()
 		}
 	}
@@ -68,10 +71,11 @@ func (l *leadership) renew(p *partition) {
 	l.epochStart = p.log.LogEndOffset()
 	p.log.AssignEpoch(p.state.LeaderEpoch)
 	l.keepReplicas(p)
-	for id, f := range l.followers {
+	for i := range l.followers {
+		f := &l.followers[i]
 		f.session = nil // its fetches are of the epoch before
 		f.leaderEndAtFetch, f.lastFetchMs = p.log.LogEndOffset(), 0
-		if slices.Contains(p.state.ISR, id) {
+		if slices.Contains(p.state.ISR, f.id) {
 			f.lastFetchMs = p.broker.nowMs()
 		}
 	}
@@ -79,16 +83,28 @@ func (l *leadership) renew(p *partition) {
 
 // keepReplicas makes the followers those of the state.
 func (l *leadership) keepReplicas(p *partition) {
-	for id := range l.followers {
-		if !slices.Contains(p.state.Replicas, id) {
-			delete(l.followers, id)
-		}
-	}
+	followers := make([]follower, 0, len(p.state.Replicas)-1)
 	for _, id := range p.state.Replicas {
-		if id != p.broker.id && l.followers[id] == nil {
-			l.followers[id] = &follower{logEnd: kafka.NoOffset, logStart: kafka.NoOffset}
+		if id == p.broker.id {
+			continue
+		}
+		f := follower{id: id, logEnd: kafka.NoOffset, logStart: kafka.NoOffset}
+		if known := l.follower(id); known != nil {
+			f = *known
+		}
+		followers = append(followers, f)
+	}
+	l.followers = followers
+}
+
+// follower is the one with an id, nil if there is none.
+func (l *leadership) follower(id kafka.BrokerID) *follower {
+	for i := range l.followers {
+		if l.followers[i].id == id {
+			return &l.followers[i]
 		}
 	}
+	return nil
 }
 
 // fetched notes a fetch, whose offset acknowledges all before it.
@@ -133,8 +149,9 @@ func (p *partition) advanceHighWatermark() {
 	now, lagMax := p.broker.nowMs(), p.broker.cfg.ReplicaLagTimeMax.Milliseconds()
 	end := p.log.LogEndOffset()
 	to, isr := end, p.maximalISR()
-	for id, f := range p.leadership.followers {
-		if f.logEnd < to && (slices.Contains(isr, id) || f.caughtUp(end, now, lagMax) && p.mayJoin(id)) {
+	for i := range p.leadership.followers {
+		f := &p.leadership.followers[i]
+		if f.logEnd < to && (slices.Contains(isr, f.id) || f.caughtUp(end, now, lagMax) && p.mayJoin(f.id)) {
 			to = f.logEnd
 		}
 	}
@@ -147,10 +164,13 @@ func (p *partition) advanceHighWatermark() {
 
 // followerFetched takes a follower's fetch offset and log start as news.
 func (p *partition) followerFetched(id kafka.BrokerID, offset, logStart, leaderEnd kafka.Offset) {
-	f := p.leadership.followers[id]
+	f := p.leadership.follower(id)
 	f.settle(leaderEnd)
 	moved, raised := offset != f.logEnd, logStart != f.logStart
 	f.fetched(offset, logStart, leaderEnd, p.broker.nowMs())
+	if offset != leaderEnd {
+		p.mayBeBehind()
+	}
 	p.expandISR(id, f)
 	if moved {
 		p.advanceHighWatermark()
@@ -172,21 +192,39 @@ func (p *partition) expandISR(id kafka.BrokerID, f *follower) {
 	}
 }
 
-// shrinkISR proposes to do without the members that have not been caught up
-// for replica.lag.time.max.ms (rule F4).
-func (p *partition) shrinkISR() {
-	if p.role != Leader || p.leadership.proposed != nil {
-		return
+// mayBeBehind has the ISR looked at from time to time, until the followers in it
+// are at the log end: as long as they are, none has to leave.
+func (p *partition) mayBeBehind() {
+	if !p.isBehind && len(p.leadership.followers) > 0 {
+		p.isBehind = true
+		p.broker.behind = append(p.broker.behind, p)
 	}
-	p.settleFollowers()
-	now, lagMax := p.broker.nowMs(), p.broker.cfg.ReplicaLagTimeMax.Milliseconds()
-	isr := slices.DeleteFunc(slices.Clone(p.state.ISR), func(id kafka.BrokerID) bool {
-		f := p.leadership.followers[id]
-		return f != nil && !f.caughtUp(p.log.LogEndOffset(), now, lagMax)
+}
+
+// shrinkISRs looks for laggards in the partitions that may have some, in order.
+func (b *Broker) shrinkISRs() {
+	slices.SortFunc(b.behind, func(p, q *partition) int { return p.state.Partition.Compare(q.state.Partition) })
+	b.behind = slices.DeleteFunc(b.behind, func(p *partition) bool {
+		p.isBehind = p.role == Leader && p.shrinkISR()
+		return !p.isBehind
 	})
-	if len(isr) < len(p.state.ISR) {
+}
+
+// shrinkISR proposes to do without the members that have not been caught up
+// for replica.lag.time.max.ms (rule F4). It says whether any is not at the log
+// end.
+func (p *partition) shrinkISR() (behind bool) {
+	p.settleFollowers()
+	end, now, lagMax := p.log.LogEndOffset(), p.broker.nowMs(), p.broker.cfg.ReplicaLagTimeMax.Milliseconds()
+	isr := slices.DeleteFunc(slices.Clone(p.state.ISR), func(id kafka.BrokerID) bool {
+		f := p.leadership.follower(id)
+		behind = behind || f != nil && f.logEnd != end
+		return f != nil && !f.caughtUp(end, now, lagMax)
+	})
+	if len(isr) < len(p.state.ISR) && p.leadership.proposed == nil {
 		p.propose(isr)
 	}
+	return behind
 }
 
 // propose asks the controller for another ISR. A refusal leaves things as they
@@ -216,8 +254,8 @@ func (p *partition) propose(isr []kafka.BrokerID) {
 // lowWatermark is the least log start of the live replicas (rule B8).
 func (p *partition) lowWatermark() kafka.Offset {
 	low := p.log.LogStartOffset()
-	for id, f := range p.leadership.followers {
-		if p.broker.deps.Metadata.Unfenced(id) {
+	for _, f := range p.leadership.followers {
+		if p.broker.deps.Metadata.Unfenced(f.id) {
 			low = min(low, f.logStart)
 		}
 	}
@@ -226,14 +264,10 @@ func (p *partition) lowWatermark() kafka.Offset {
 
 // String shows the followers by id with their log ends.
 func (l *leadership) String() string {
-	var ids []kafka.BrokerID
-	for id := range l.followers {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	followers := slices.SortedFunc(slices.Values(l.followers), func(f, g follower) int { return cmp.Compare(f.id, g.id) })
 	var s []string
-	for _, id := range ids {
-		s = append(s, fmt.Sprintf("%d@%d", id, l.followers[id].logEnd))
+	for _, f := range followers {
+		s = append(s, fmt.Sprintf("%d@%d", f.id, f.logEnd))
 	}
 	return fmt.Sprintf("epoch start %d followers [%s] proposed %v", l.epochStart, strings.Join(s, " "), l.proposed)
 }

@@ -358,7 +358,10 @@ func TestL38RetentionUnderAnOpenTransaction(t *testing.T) {
 		c.produce(tp, T(1, 0, 0, 2, old, old), "ok @0")
 		c.produce(tp, N(2, old, old), "ok @2")
 		c.offsets(tp, "4/4/0")
-		c.change(tp, func(s *PartitionState) { s.Config.Log.RetentionTime = time.Hour })
+		c.change(tp, func(s *PartitionState) {
+			s.Config = DefaultTopicConfig()
+			s.Config.Log.RetentionTime = time.Hour
+		})
 		c.settle()
 		c.offsets(tp, "4/4/4")
 		c.list(c.states[tp].Leader, latest(tp, Earliest, ReadUncommitted), "4 ts -1 epoch 0")

@@ -22,6 +22,7 @@ type partition struct {
 	fetcher    *fetcher    // of followers that have somebody to follow
 	retryAtMs  int64       // when a follower asks again after an error
 	isUnsaved  bool        // stands in the broker's unsaved
+	isBehind   bool        // stands in the broker's behind
 
 	fetches  []fetchWait
 	followed []*followed // in the sessions of followers
@@ -31,7 +32,7 @@ type partition struct {
 
 // apply moves to a state that names this broker among the replicas.
 func (p *partition) apply(state PartitionState) {
-	p.log.Configure(state.Config.Log)
+	p.log.Configure(&state.Config.Log)
 	if p.role != NotHosted && state.PartitionEpoch < p.state.PartitionEpoch {
 		p.state.Config = state.Config
 		return
@@ -73,6 +74,7 @@ func (p *partition) lead(old PartitionState, oldRole Role) {
 	for _, fp := range p.followed {
 		fp.lookOutside()
 	}
+	p.mayBeBehind()
 	p.advanceHighWatermark()
 	p.wakeAll()
 }
@@ -108,7 +110,8 @@ func (p *partition) leave() {
 
 // restart forgets what a process forgets.
 func (p *partition) restart(clean bool) {
-	p.role, p.leadership, p.fetcher, p.retryAtMs, p.isUnsaved = NotHosted, nil, nil, 0, false
+	p.role, p.leadership, p.fetcher, p.retryAtMs = NotHosted, nil, nil, 0
+	p.isUnsaved, p.isBehind = false, false
 	p.fetches, p.followed, p.acks, p.deletes = nil, nil, nil, nil
 	p.log.Recover(clean, p.broker.nowMs())
 }
@@ -122,6 +125,7 @@ func (p *partition) stopFetching() {
 // appended follows an append by the leader: alone in the ISR, it is the high
 // watermark too.
 func (p *partition) appended() {
+	p.mayBeBehind()
 	p.advanceHighWatermark()
 	p.wakeFetches()
 }

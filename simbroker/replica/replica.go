@@ -84,7 +84,7 @@ type PartitionState struct {
 	Replicas       []kafka.BrokerID // in order of preference
 	ISR            []kafka.BrokerID
 	ELR            []kafka.BrokerID // eligible leader replicas (KIP-966); the room only carries them
-	Config         TopicConfig
+	Config         *TopicConfig     // may be that of many partitions; it must not change
 }
 
 // TopicConfig holds the topic properties that the room obeys.
@@ -94,8 +94,8 @@ type TopicConfig struct {
 }
 
 // DefaultTopicConfig returns Kafka 4.3's defaults.
-func DefaultTopicConfig() TopicConfig {
-	return TopicConfig{Log: commitlog.DefaultConfig(), MinInsyncReplicas: 1}
+func DefaultTopicConfig() *TopicConfig {
+	return &TopicConfig{Log: commitlog.DefaultConfig(), MinInsyncReplicas: 1}
 }
 
 // Peers reaches other brokers and the controller. Implementations call done

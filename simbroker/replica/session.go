@@ -20,7 +20,7 @@ type followerSession struct {
 	follower  kafka.BrokerID
 	number    uint64
 	fetchedMs int64 // the last fetch
-	followed  map[kafka.TopicPartition]*followed
+	followed  table[followed]
 	news      []*followed // of which there may be something to tell, in that order
 	outside   []*followed // in whose ISR the follower is not
 	waiting   *sessionFetch
@@ -54,7 +54,7 @@ func (b *Broker) fetchInSession(req FetchRequest, done func(FetchResult)) {
 		if s != nil {
 			s.end()
 		}
-		s = &followerSession{broker: b, follower: req.ReplicaID, number: req.Session.Number, followed: make(map[kafka.TopicPartition]*followed, len(req.Partitions))}
+		s = &followerSession{broker: b, follower: req.ReplicaID, number: req.Session.Number, followed: table[followed]{}}
 		b.sessions[req.ReplicaID] = s
 	}
 	if s == nil || s.number != req.Session.Number {
@@ -82,17 +82,21 @@ func (b *Broker) fetchInSession(req FetchRequest, done func(FetchResult)) {
 // end answers what waits and lets go of all partitions.
 func (s *followerSession) end() {
 	s.answer()
-	for _, fp := range s.followed {
-		fp.leave()
+	for _, of := range s.followed {
+		for _, fp := range of {
+			if fp != nil {
+				fp.leave()
+			}
+		}
 	}
 }
 
 func (s *followerSession) forget(tp kafka.TopicPartition) {
-	fp := s.followed[tp]
+	fp := s.followed.get(tp)
 	if fp == nil {
 		return
 	}
-	delete(s.followed, tp)
+	s.followed.remove(tp)
 	fp.leave()
 	drop := func(other *followed) bool { return other == fp }
 	if fp.hasNews {
@@ -110,7 +114,7 @@ func (fp *followed) leave() {
 	}
 	fp.p.followed = slices.DeleteFunc(fp.p.followed, func(other *followed) bool { return other == fp })
 	if l := fp.p.leadership; l != nil {
-		if f := l.followers[fp.session.follower]; f != nil && f.session == fp.session {
+		if f := l.follower(fp.session.follower); f != nil && f.session == fp.session {
 			f.settle(fp.p.log.LogEndOffset())
 			f.session = nil
 		}
@@ -122,13 +126,13 @@ func (fp *followed) leave() {
 func (s *followerSession) update(positions []FetchPartition) []*followed {
 	moved := make([]*followed, 0, len(positions))
 	for _, at := range positions {
-		fp := s.followed[at.Partition]
+		fp := s.followed.get(at.Partition)
 		if fp == nil {
 			fp = &followed{session: s}
-			s.followed[at.Partition] = fp
+			s.followed.set(at.Partition, fp)
 		}
 		if fp.p == nil {
-			fp.meet(s.broker.partitions[at.Partition])
+			fp.meet(s.broker.partitions.get(at.Partition))
 		}
 		fp.at = at
 		fp.notice()
@@ -200,7 +204,7 @@ func (fp *followed) acknowledge() {
 		}
 	}
 	p.followerFetched(fp.session.follower, fp.at.Offset, fp.at.LogStartOffset, end)
-	if follower := p.leadership.followers[fp.session.follower]; follower != nil {
+	if follower := p.leadership.follower(fp.session.follower); follower != nil {
 		follower.session = fp.session
 	}
 	fp.lookOutside()
