@@ -10,6 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/application"
 )
 
 // Play is a scenario that is being played: the cluster, and what the text's
@@ -26,6 +28,9 @@ type Play struct {
 	logs     map[string]keeper // G1-log, X1-log
 	members  map[string]classicMember
 	within   time.Duration
+
+	stores map[string]*application.Store // S1, …
+	lives  []*application.Life           // L1, …: instances that are paused; nil once they go on
 
 	user string // as whom requests are made, "" for one who may do everything
 
@@ -46,6 +51,7 @@ type keeper struct {
 func newPlay(ctx context.Context, s *Scenario, cluster Cluster, opts Options) (*Play, error) {
 	p := &Play{scenario: s, cluster: cluster, opts: opts, brokers: cluster.Brokers(),
 		symbols: newSymbols(), names: map[string]string{}, logs: map[string]keeper{}, members: map[string]classicMember{},
+		stores: map[string]*application.Store{},
 		within: opts.Within, silent: map[int32]string{}, altered: map[string]bool{}}
 	if p.within == 0 {
 		p.within = DefaultWithin

@@ -49,6 +49,11 @@ func (p *Play) prepare(ctx context.Context) error {
 
 // restore undoes what the scenario did to brokers and their configuration.
 func (p *Play) restore(ctx context.Context) error {
+	for _, l := range p.lives {
+		if l != nil {
+			l.Crash()
+		}
+	}
 	errs := p.healAll(ctx)
 	disturbed := len(p.silent) > 0
 	for _, broker := range slices.Sorted(maps.Keys(p.silent)) {

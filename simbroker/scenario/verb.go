@@ -26,7 +26,7 @@ type Verb struct {
 // Verbs lists the commands of this package in the order of the documentation.
 func Verbs() []Verb {
 	return slices.Concat(produceVerbs(), transactionVerbs(), markerVerbs(), partitionVerbs(),
-		fetchVerbs(), groupVerbs(), memberVerbs(), heartbeatVerbs(), sharingVerbs(), describeVerbs(), lookupVerbs(), adminVerbs(), aclVerbs(), faultVerbs(), injectVerbs())
+		fetchVerbs(), groupVerbs(), memberVerbs(), heartbeatVerbs(), sharingVerbs(), describeVerbs(), lookupVerbs(), adminVerbs(), aclVerbs(), faultVerbs(), injectVerbs(), applicationVerbs())
 }
 
 func verbTable(extra []Verb) map[string]Verb {

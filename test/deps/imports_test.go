@@ -65,9 +65,13 @@ var boundaries = []boundary{
 		why: "configuration is plain values, so that every room can be used without a file or flags",
 	},
 	{
-		rooms: []string{"simbroker/scenario", "simbroker/scenario/workload"}, own: []string{"simbroker/kafka", "simbroker/scenario"},
+		rooms: []string{"simbroker/scenario", "simbroker/scenario/workload"}, own: []string{"simbroker/kafka", "simbroker/scenario", "simbroker/scenario/application"},
 		others: []string{"github.com/twmb/franz-go"},
 		why:    "a scenario talks to any cluster as a client: it knows neither the simulator's insides nor the exporter",
+	},
+	{
+		rooms: []string{"simbroker/scenario/application"}, others: []string{"github.com/twmb/franz-go"},
+		why: "applications are clients of any cluster; the language of scenarios is made with them, not they with it",
 	},
 	{
 		rooms: []string{"simbroker/scenario/simulated"}, own: []string{"simbroker", "simbroker/kafka", "simbroker/scenario"},

@@ -1,0 +1,89 @@
+package application
+
+import (
+	"slices"
+	"strconv"
+)
+
+// Store is what an application keeps outside Kafka: a database that never
+// crashes, and whose own transactions hold. Instances of an application share
+// it. The zero Store is empty.
+type Store struct {
+	// Rows are the keys of what was inserted: the input of what relays them to
+	// Kafka.
+	Rows []string
+	// Effects are the keys of records that had an effect here, in order, as often
+	// as it happened.
+	Effects []string
+
+	relayed    int                 // rows that are marked as such, from the first
+	positions  map[Partition]int64 // where to go on reading
+	checkpoint checkpoint          // of a Sink
+}
+
+// Insert adds n rows with the keys "1", "2", … from where the last ones ended.
+func (s *Store) Insert(n int) {
+	for range n {
+		s.Rows = append(s.Rows, strconv.Itoa(len(s.Rows)+1))
+	}
+}
+
+// unrelayed is at most n rows that are not marked.
+func (s *Store) unrelayed(n int) []string {
+	rest := s.Rows[s.relayed:]
+	return rest[:min(n, len(rest))]
+}
+
+// has says whether a record had its effect.
+func (s *Store) has(key string) bool {
+	return slices.Contains(s.Effects, key)
+}
+
+// keep keeps where to go on reading a partition.
+func (s *Store) keep(of Partition, position int64) {
+	if s.positions == nil {
+		s.positions = map[Partition]int64{}
+	}
+	s.positions[of] = position
+}
+
+// Tally is what became of a number of records.
+type Tally struct {
+	Once    int // there as they should be
+	Lost    int // not there
+	Doubled int // there more than once
+	Foreign int // there, and never sent
+}
+
+// Count compares the keys of what was sent, each of which stands there once,
+// with those of what has arrived.
+func Count(sent, arrived []string) Tally {
+	times := map[string]int{}
+	for _, key := range arrived {
+		times[key]++
+	}
+	var t Tally
+	for _, key := range sent {
+		switch times[key] {
+		case 0:
+			t.Lost++
+		case 1:
+			t.Once++
+		default:
+			t.Doubled++
+		}
+		delete(times, key)
+	}
+	t.Foreign = len(times)
+	return t
+}
+
+// String is "7 once, 2 lost, 1 doubled", and says how many are foreign if there
+// are any.
+func (t Tally) String() string {
+	s := strconv.Itoa(t.Once) + " once, " + strconv.Itoa(t.Lost) + " lost, " + strconv.Itoa(t.Doubled) + " doubled"
+	if t.Foreign > 0 {
+		s += ", " + strconv.Itoa(t.Foreign) + " foreign"
+	}
+	return s
+}
