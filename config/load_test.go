@@ -344,6 +344,11 @@ func TestProblems(t *testing.T) {
 			want: []string{`exporter.yml:3: granularity = "topic" does not go with scope.kind assigned, which shows nothing but partitions; write partition`},
 		},
 		{
+			name: "runbooks behind a login",
+			file: brokers + "alerts: {runbooks: 'https://reader:hush@wiki.example/@team/'}\n",
+			want: []string{`exporter.yml:2: alerts.runbooks = "https://<secret>@team/" has a user before its host, whom everybody who gets an alert would see; write the address alone`},
+		},
+		{
 			name: "runbooks that are no folder",
 			file: brokers + "alerts: {runbooks: https://wiki.example}\n",
 			want: []string{`exporter.yml:2: alerts.runbooks = "https://wiki.example" does not end with a slash; write such as https://wiki.example/runbooks/`},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -529,6 +530,9 @@ func notEmpty(text string) error {
 func folder(text string) error {
 	if !strings.HasSuffix(text, "/") {
 		return errors.New("does not end with a slash; write such as https://wiki.example/runbooks/")
+	}
+	if u, err := url.Parse(text); err == nil && u.User != nil {
+		return errors.New("has a user before its host, whom everybody who gets an alert would see; write the address alone")
 	}
 	return oneLine(text)
 }
