@@ -124,3 +124,34 @@ func TestReadmeHasTwoCommandsToStartWith(t *testing.T) {
 		t.Errorf("%d code fences in \"Try it\", want one block", n)
 	}
 }
+
+// logLine matches what pages quote of the log.
+var logLine = regexp.MustCompile(`(?m)^\s*(?:ERR|WRN|INF) (.+?)(?: [a-z_]+=.*)?$`)
+
+// What pages quote of the log is what the program logs.
+func TestLogLines(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "cmd/lso-exporter/*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var program strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program.Write(text)
+	}
+	quoted := 0
+	for page, content := range pages(t) {
+		for _, m := range logLine.FindAllStringSubmatch(content, -1) {
+			quoted++
+			if !strings.Contains(program.String(), `Msg("`+m[1]+`")`) {
+				t.Errorf("%s quotes a line of the log that nobody writes: %s", page, m[1])
+			}
+		}
+	}
+	if quoted < 3 {
+		t.Errorf("only %d lines of the log are quoted", quoted)
+	}
+}
