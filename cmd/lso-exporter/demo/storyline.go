@@ -66,7 +66,9 @@ const (
 // its beginning is returned; applications live through what happens later.
 func Play(ctx context.Context, cluster *simbroker.Cluster) error {
 	s := story{cluster: cluster, seeds: cluster.Bootstrap(), brokers: cluster.Brokers()}
-	if err := s.createTopics(ctx); err != nil {
+	if err := s.createTopics(ctx); ctx.Err() != nil {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	var running sync.WaitGroup
