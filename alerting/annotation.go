@@ -11,6 +11,10 @@ const ofCluster = "{{ with $labels.cluster }} of cluster {{ . }}{{ end }}"
 // notKnown is what an annotation says where there is nothing to be said.
 const notKnown = "not known"
 
+// notAsked stands for brokers of which no request is counted: where there is nothing to
+// log in with, none is made.
+const notAsked = "not known (without a token or a password, none is asked)"
+
 // A question is a query that Prometheus runs while it makes an annotation, so
 // that what it answers is no label of the alert.
 type question struct {
@@ -153,5 +157,5 @@ func (s scope) refusing() string {
 	s.cluster = ""
 	about := []string{"cluster", "job", "instance"}
 	return ask(fmt.Sprintf("topk(10, sum by (broker) (increase(%s[10m])) > 0)",
-		s.series("lso_exporter_requests_total", append(same(about...), securing("error"))...)), about...).list("broker", notKnown)
+		s.series("lso_exporter_requests_total", append(same(about...), securing("error"))...)), about...).list("broker", notAsked)
 }
