@@ -24,58 +24,73 @@ type network struct {
 type port struct {
 	host  *clock.Host
 	alive bool
-	// waiting are those who have asked this node and not been answered, in the
-	// order of asking.
-	waiting map[uint64]func()
+	// waiting are the calls of those who have asked this node and not been
+	// answered, in the order of asking.
+	waiting map[uint64]*call
 	asked   uint64
 }
 
 func newPort(loop *clock.Loop) *port {
-	return &port{host: clock.NewHost(loop), waiting: make(map[uint64]func())}
+	return &port{host: clock.NewHost(loop), waiting: make(map[uint64]*call)}
 }
 
 // send runs f at a node, a latency from now.
-func (n *network) send(to *port, f func()) {
-	n.loop.After(n.latency, to.host.Bind(f))
-}
+func (n *network) send(to *port, f func()) { to.host.After(n.latency, f) }
 
 // call takes a request to another node: serve runs there, and must give its
 // answer to reply, once, now or later; what reply is given runs here. Instead,
 // lost runs here when the other node is dead or dies, and after timeout (0 for
 // none) with nothing heard. If this node dies meanwhile, nothing does.
 func (n *network) call(from, to *port, timeout time.Duration, serve func(reply func(func())), lost func(error)) {
-	var timer *clock.Timer
-	settled := false
-	settle := func(f func()) {
-		if !settled {
-			settled = true
-			timer.Stop()
-			f()
-		}
-	}
-	// Bound now: an answer finds the life that asked for it, or nobody.
-	var answer func()
-	answered := from.host.Bind(func() { settle(answer) })
-	gone := from.host.Bind(func() { settle(func() { lost(kafka.ErrBrokerNotAvailable) }) })
+	c := &call{network: n, from: from.host.Life(), to: to, serve: serve, lost: lost}
 	if timeout > 0 {
-		timer = from.host.After(timeout, func() { settle(func() { lost(kafka.ErrRequestTimedOut) }) })
+		c.timer = from.host.After(timeout, func() { c.lose(kafka.ErrRequestTimedOut) })
 	}
-	n.loop.After(n.latency, func() {
-		if !to.alive {
-			n.loop.After(n.latency, gone)
-			return
-		}
-		to.asked++
-		id := to.asked
-		to.waiting[id] = func() { n.loop.After(n.latency, gone) }
-		to.host.Run(func() {
-			serve(func(f func()) {
-				delete(to.waiting, id)
-				answer = f
-				n.loop.After(n.latency, answered)
-			})
-		})
-	})
+	n.loop.After(n.latency, c.arrive)
+}
+
+// call is a request under way from one node to another.
+type call struct {
+	network *network
+	from    clock.Life // an answer finds the life that asked for it, or nobody
+	to      *port
+	serve   func(reply func(func()))
+	lost    func(error)
+	timer   *clock.Timer
+	number  uint64 // among those that have asked the other node
+	settled bool
+}
+
+func (c *call) arrive() {
+	if !c.to.alive {
+		c.reset()
+		return
+	}
+	c.to.asked++
+	c.number = c.to.asked
+	c.to.waiting[c.number] = c
+	c.to.host.Run(func() { c.serve(c.reply) })
+}
+
+func (c *call) reply(f func()) {
+	delete(c.to.waiting, c.number)
+	c.from.After(c.network.latency, func() { c.settle(f) })
+}
+
+// reset tells the asking node that there is nobody to answer.
+func (c *call) reset() {
+	c.from.After(c.network.latency, func() { c.lose(kafka.ErrBrokerNotAvailable) })
+}
+
+func (c *call) lose(err error) { c.settle(func() { c.lost(err) }) }
+
+// settle takes the first of what happens to a call.
+func (c *call) settle(f func()) {
+	if !c.settled {
+		c.settled = true
+		c.timer.Stop()
+		f()
+	}
 }
 
 // die ends a node's life: its events vanish and its callers are told.
@@ -83,20 +98,19 @@ func (p *port) die() {
 	p.alive = false
 	p.host.Kill()
 	waiting := p.waiting
-	p.waiting = make(map[uint64]func())
-	for _, id := range slices.Sorted(maps.Keys(waiting)) {
-		waiting[id]()
+	p.waiting = make(map[uint64]*call)
+	for _, number := range slices.Sorted(maps.Keys(waiting)) {
+		waiting[number].reset()
 	}
 }
 
 // link is a broker's way to the controller, which never fails.
 func (n *network) link(from *port, c *controller.Controller) controller.Link {
 	return func(request func(*controller.Controller) func()) {
-		var reply func()
-		answered := from.host.Bind(func() { reply() })
+		life := from.host.Life()
 		n.loop.After(n.latency, func() {
-			if reply = request(c); reply != nil {
-				n.loop.After(n.latency, answered)
+			if reply := request(c); reply != nil {
+				life.After(n.latency, reply)
 			}
 		})
 	}

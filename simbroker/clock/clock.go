@@ -6,7 +6,6 @@
 package clock
 
 import (
-	"container/heap"
 	"context"
 	"runtime"
 	"sync"
@@ -25,8 +24,9 @@ type Clock interface {
 // Timer is an event that has not happened yet.
 type Timer struct {
 	loop    *Loop
-	at      time.Time
+	at      time.Duration // since the loop began
 	seq     uint64
+	life    Life // on which f runs; the zero Life for the loop itself
 	f       func()
 	index   int // among the loop's events; -1 when it is not one of them
 	stopped bool
@@ -40,7 +40,24 @@ func (t *Timer) Stop() {
 	}
 	t.stopped = true
 	if t.index >= 0 {
-		heap.Remove(&t.loop.events, t.index)
+		t.loop.events.remove(t.index)
+	}
+}
+
+// run is the event's moment.
+func (t *Timer) run() {
+	switch h := t.life.host; {
+	case h == nil:
+		t.f()
+	case t.life.ended():
+	case h.paused:
+		h.Run(func() {
+			if !t.stopped {
+				t.f()
+			}
+		})
+	default:
+		t.f()
 	}
 }
 
@@ -52,8 +69,8 @@ type Loop struct {
 	seq    uint64
 
 	wall  bool
-	now   time.Time     // the simulated clock
-	ahead time.Duration // how far the wall clock was advanced
+	begun time.Time
+	moved time.Duration // how far time was moved: ahead of the wall clock, or all of it
 
 	postMu sync.Mutex
 	posted []func()
@@ -65,7 +82,7 @@ type Loop struct {
 // NewWall returns a loop on the wall clock, with a goroutine that runs its
 // events as they fall due. Close ends it.
 func NewWall() *Loop {
-	l := newLoop()
+	l := newLoop(time.Now())
 	l.wall = true
 	go l.run()
 	return l
@@ -74,14 +91,13 @@ func NewWall() *Loop {
 // NewSimulated returns a loop whose time is start until Advance or RunUntil
 // moves it. It has no goroutine: its events run on the caller's.
 func NewSimulated(start time.Time) *Loop {
-	l := newLoop()
-	l.now = start
+	l := newLoop(start)
 	close(l.done)
 	return l
 }
 
-func newLoop() *Loop {
-	return &Loop{wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+func newLoop(begun time.Time) *Loop {
+	return &Loop{begun: begun, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 }
 
 // Simulated says whether time moves only by Advance and RunUntil.
@@ -90,16 +106,26 @@ func (l *Loop) Simulated() bool { return !l.wall }
 // Now implements Clock. It belongs to events.
 func (l *Loop) Now() time.Time {
 	if l.wall {
-		return time.Now().Add(l.ahead)
+		return time.Now().Add(l.moved)
 	}
-	return l.now
+	return l.begun.Add(l.moved)
+}
+
+// elapsed is the time since the loop began.
+func (l *Loop) elapsed() time.Duration {
+	if l.wall {
+		return time.Since(l.begun) + l.moved
+	}
+	return l.moved
 }
 
 // After implements Clock. It belongs to events.
-func (l *Loop) After(d time.Duration, f func()) *Timer {
+func (l *Loop) After(d time.Duration, f func()) *Timer { return l.after(d, Life{}, f) }
+
+func (l *Loop) after(d time.Duration, on Life, f func()) *Timer {
 	l.seq++
-	t := &Timer{loop: l, at: l.Now().Add(max(d, 0)), seq: l.seq, f: f}
-	heap.Push(&l.events, t)
+	t := &Timer{loop: l, at: l.elapsed() + max(d, 0), seq: l.seq, life: on, f: f}
+	l.events.add(t)
 	return t
 }
 
@@ -132,7 +158,7 @@ func (l *Loop) Do(f func()) {
 func (l *Loop) Advance(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.advanceTo(l.Now().Add(max(d, 0)), nil)
+	l.advanceTo(l.elapsed()+max(d, 0), nil)
 	l.poke()
 }
 
@@ -149,7 +175,7 @@ func (l *Loop) RunUntil(done func() bool, limit time.Time) bool {
 	if done() {
 		return true
 	}
-	return l.advanceTo(limit, done)
+	return l.advanceTo(limit.Sub(l.begun), done)
 }
 
 // Close ends a wall-clock loop; events that have not run never will.
@@ -166,17 +192,17 @@ func (l *Loop) Close() {
 }
 
 // advanceTo runs events at their moments until done holds or limit is reached.
-func (l *Loop) advanceTo(limit time.Time, done func() bool) bool {
+func (l *Loop) advanceTo(limit time.Duration, done func() bool) bool {
 	l.drain()
 	for {
 		t := l.next()
-		if t == nil || t.at.After(limit) {
+		if t == nil || t.at > limit {
 			l.moveTo(limit)
 			return false
 		}
-		heap.Pop(&l.events)
+		l.events.remove(0)
 		l.moveTo(t.at)
-		t.f()
+		t.run()
 		l.drain()
 		if done != nil && done() {
 			return true
@@ -184,17 +210,8 @@ func (l *Loop) advanceTo(limit time.Time, done func() bool) bool {
 	}
 }
 
-// moveTo moves time forward to t, if it is not there yet.
-func (l *Loop) moveTo(t time.Time) {
-	d := t.Sub(l.Now())
-	switch {
-	case d <= 0:
-	case l.wall:
-		l.ahead += d
-	default:
-		l.now = t
-	}
-}
+// moveTo moves time forward to a moment, if it is not there yet.
+func (l *Loop) moveTo(at time.Duration) { l.moved += max(0, at-l.elapsed()) }
 
 // next is the earliest event, nil if there is none.
 func (l *Loop) next() *Timer {
@@ -215,11 +232,11 @@ func (l *Loop) runDue() {
 func (l *Loop) step() bool {
 	posted := l.drain()
 	t := l.next()
-	if t == nil || t.at.After(l.Now()) {
+	if t == nil || t.at > l.elapsed() {
 		return posted
 	}
-	heap.Pop(&l.events)
-	t.f()
+	l.events.remove(0)
+	t.run()
 	return true
 }
 
@@ -303,37 +320,9 @@ func (l *Loop) turn() (wait time.Duration, busy bool) {
 		return 0, true
 	}
 	if t := l.next(); t != nil {
-		return max(t.at.Sub(l.Now()), 0), false
+		return max(t.at-l.elapsed(), 0), false
 	}
 	return time.Hour, false
-}
-
-// events is a heap by time, then by order of asking.
-type events []*Timer
-
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	if e[i].at.Equal(e[j].at) {
-		return e[i].seq < e[j].seq
-	}
-	return e[i].at.Before(e[j].at)
-}
-func (e events) Swap(i, j int) {
-	e[i], e[j] = e[j], e[i]
-	e[i].index, e[j].index = i, j
-}
-func (e *events) Push(x any) {
-	t := x.(*Timer)
-	t.index = len(*e)
-	*e = append(*e, t)
-}
-func (e *events) Pop() any {
-	old := *e
-	t := old[len(old)-1]
-	old[len(old)-1] = nil
-	*e = old[:len(old)-1]
-	t.index = -1
-	return t
 }
 
 // Left is how much time a context has before its deadline, if it has one.

@@ -25,20 +25,10 @@ func (h *Host) Skew(d time.Duration) { h.skew = d }
 
 // After implements Clock: what falls due while the host is paused runs, in
 // order, when it is resumed.
-func (h *Host) After(d time.Duration, f func()) *Timer {
-	epoch := h.epoch
-	t := h.loop.After(d, nil)
-	t.f = func() {
-		if h.epoch == epoch {
-			h.Run(func() {
-				if !t.stopped {
-					f()
-				}
-			})
-		}
-	}
-	return t
-}
+func (h *Host) After(d time.Duration, f func()) *Timer { return h.Life().After(d, f) }
+
+// Life is the host's present life, the zero Life that of nobody.
+func (h *Host) Life() Life { return Life{h, h.epoch} }
 
 // Run runs f now, or when the host is resumed if it is paused.
 func (h *Host) Run(f func()) {
@@ -52,9 +42,9 @@ func (h *Host) Run(f func()) {
 // Bind returns a function that runs f on the host as it lives now: when it is
 // resumed if it is paused, and never once it has been killed.
 func (h *Host) Bind(f func()) func() {
-	epoch := h.epoch
+	life := h.Life()
 	return func() {
-		if h.epoch == epoch {
+		if !life.ended() {
 			h.Run(f)
 		}
 	}
@@ -87,3 +77,14 @@ func (h *Host) Kill() {
 	h.held = nil
 	h.paused = false
 }
+
+// Life is the time of a host from its start to its being killed.
+type Life struct {
+	host  *Host
+	epoch uint64
+}
+
+func (l Life) ended() bool { return l.host.epoch != l.epoch }
+
+// After is the host's After of that life: f never runs in another one.
+func (l Life) After(d time.Duration, f func()) *Timer { return l.host.loop.after(d, l, f) }
