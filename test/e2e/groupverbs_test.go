@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/collector"
+	"github.com/lso-exporter/lso-exporter/config"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
 )
 
@@ -70,6 +71,16 @@ func (s *stage) newExporter(_ context.Context, p *scenario.Play, words []string)
 			}
 			s.pages.KafkaExporter = true
 			continue
+		case "applications":
+			if value != "default" {
+				return "", fmt.Errorf("no patterns of applications called %s", value)
+			}
+			applications, err := defaultApplications()
+			if err != nil {
+				return "", err
+			}
+			s.options.Application = applications.Of
+			continue
 		}
 		d, err := time.ParseDuration(value)
 		if err != nil {
@@ -98,6 +109,17 @@ func (s *stage) newExporter(_ context.Context, p *scenario.Play, words []string)
 		s.exporter = s.restart()
 	}
 	return "", nil
+}
+
+// defaultApplications are the patterns of applications that a configuration has
+// unless it says otherwise.
+func defaultApplications() (*config.Applications, error) {
+	loaded, err := config.Load(config.Sources{Environment: []string{"LSO_EXPORTER_KAFKA_BROKERS=127.0.0.1:9092"}})
+	if err != nil {
+		return nil, err
+	}
+	c, err := loaded.Validated()
+	return c.Transactions.Applications, err
 }
 
 // commitAsMember commits for the member that joined the group.

@@ -15,9 +15,9 @@ import (
 	"github.com/lso-exporter/lso-exporter/metrics"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+	sim "github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
 	"github.com/lso-exporter/lso-exporter/test/kafka"
 	"github.com/lso-exporter/lso-exporter/test/litmus"
-	sim "github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
 )
 
 // Inject implements scenario.Injector.

@@ -72,7 +72,7 @@ func newStage() *stage {
 //	abort PARTITION              carries out such a command, on a real Kafka with Kafka's own tool
 //	ready                        what /readyz says
 //	exporter OPTION=VALUE…       ends the exporter and starts another one: period, still-after, look-up-after, census, txnlog,
-//	                             read-uncommitted=GROUP, without=readable-lag|time-index|pending-commits
+//	                             applications=default (behind those, which make each id its own), read-uncommitted=GROUP, without=readable-lag|time-index|pending-commits
 //	join GROUP TOPIC             a member joins a classic group and is assigned partition 0; leave GROUP ends it
 //	joinConsumer GROUP TOPIC     a member joins a group of the consumer protocol; leave ends it
 //	joinShare GROUP TOPIC        a member joins a share group; acquire GROUP PARTITION prints the offsets that

@@ -11,8 +11,8 @@ import (
 
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
-	"github.com/lso-exporter/lso-exporter/test/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
+	"github.com/lso-exporter/lso-exporter/test/kafka"
 )
 
 // update rewrites the texts with what a real Kafka printed.

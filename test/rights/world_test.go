@@ -16,8 +16,8 @@ import (
 
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
-	"github.com/lso-exporter/lso-exporter/test/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
+	"github.com/lso-exporter/lso-exporter/test/kafka"
 )
 
 // properties are those of both clusters: one broker, few internal partitions.
