@@ -63,6 +63,30 @@ networkPolicy:
 	{"user of the platform", `{user: null}`},
 	{"another user", `{user: 1000}`},
 	{"placement", `{nodeSelector: {kubernetes.io/os: linux}, tolerations: [{key: dedicated, operator: Equal, value: monitoring, effect: NoSchedule}], priorityClassName: monitoring}`},
+	{"affinity", `
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [amd64, arm64]}]}]
+    preferredDuringSchedulingIgnoredDuringExecution: [{weight: 10, preference: {matchFields: [{key: metadata.name, operator: NotIn, values: [a]}]}}]
+  podAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 100, podAffinityTerm: {topologyKey: topology.kubernetes.io/zone, namespaces: [kafka], labelSelector: {matchLabels: {strimzi.io/kind: Kafka}}}}
+  podAntiAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      - {topologyKey: kubernetes.io/hostname, namespaceSelector: {}, labelSelector: {matchExpressions: [{key: app, operator: Exists}]}}`},
+	{"variables", `env: [{name: HTTPS_PROXY, value: "http://proxy.example:3128"}, {name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}, {name: ZONE, valueFrom: {configMapKeyRef: {name: place, key: zone}}}]`},
+	{"volumes", `
+volumes:
+  - {name: company-ca, configMap: {name: company-ca, optional: true}}
+  - {name: more, secret: {secretName: more}}
+  - {name: store, csi: {driver: secrets-store.csi.k8s.io, readOnly: true, volumeAttributes: {secretProviderClass: kafka}, nodePublishSecretRef: {name: store}}}
+volumeMounts:
+  - {name: company-ca, mountPath: /etc/company-ca}
+  - {name: more, mountPath: /etc/more.pem, subPath: more.pem, readOnly: true}
+  - {name: store, mountPath: /mnt/store, readOnly: true}`},
+	{"hosts", `hostAliases: [{ip: 10.0.0.7, hostnames: [kafka-1.example, kafka-1]}]`},
+	{"labels of all", `{commonLabels: {team: streams, app.kubernetes.io/part-of: kafka}, deploymentAnnotations: {a: b}}`},
 	{"labels and annotations", `{podLabels: {team: kafka, app.kubernetes.io/name: not-theirs-to-set}, podAnnotations: {prometheus.io/scrape: "true"}}`},
 	{"names", `{nameOverride: watch, fullnameOverride: ` + strings.Repeat("a-long-name-", 5) + `x}`},
 	{"instances", `
@@ -84,6 +108,8 @@ var sidecarToggles = []struct{ name, values string }{
 	{"PodMonitor", `podMonitor: {enabled: true, labels: {release: prometheus}, interval: 15s, scrapeTimeout: 10s}`},
 	{"resources", `resources: {requests: {cpu: 1m, memory: 1Gi}, limits: {memory: 1Gi}}`},
 	{"user of the pod", `user: null`},
+	{"variables", `env: [{name: HTTPS_PROXY, value: "http://proxy.example:3128"}]`},
+	{"volumes", `volumeMounts: [{name: lso-exporter, mountPath: /etc/more, readOnly: true}]`},
 }
 
 // cases are all modes, toggles and examples.

@@ -30,6 +30,10 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"a resource that a container has not", `resources: {limits: {disk: 1Gi}}`, []string{"at '/resources/limits'", "additional properties 'disk' not allowed"}},
 		{"a peer with another key", `networkPolicy: {from: [{pods: {}}]}`, []string{"at '/networkPolicy/from/0'", "additional properties 'pods' not allowed"}},
 		{"a digest that is none", `image: {digest: "sha256:0"}`, []string{"at '/image/digest'", "does not match pattern"}},
+		{"an affinity with another key", `affinity: {nodeAffinity: {required: []}}`, []string{"at '/affinity/nodeAffinity'", "additional properties 'required' not allowed"}},
+		{"a secret as a variable", `env: [{name: A, valueFrom: {secretKeyRef: {name: a, key: b}}}]`, []string{"at '/env/0/valueFrom'", "additional properties 'secretKeyRef' not allowed"}},
+		{"a folder of the host", `volumes: [{name: a, hostPath: {path: /}}]`, []string{"at '/volumes/0'", "additional properties 'hostPath' not allowed"}},
+		{"a label by which pods are found", `commonLabels: {app.kubernetes.io/name: other}`, []string{"at '/commonLabels/app.kubernetes.io~1name'"}},
 		{"pod security", `securityContext: {privileged: true}`, []string{"additional properties 'securityContext' not allowed"}},
 
 		{"no image", `image: {repository: ""}`, []string{"image.repository is not set: name the image"}},

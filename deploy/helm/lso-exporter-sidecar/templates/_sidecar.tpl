@@ -143,6 +143,9 @@ process alone, whatever Kafka does; restarting it restarts nothing else.
       valueFrom:
         fieldRef:
           fieldPath: status.podIP
+    {{- with $values.env }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   ports:
     - name: lso-exporter
       containerPort: {{ $values.port }}
@@ -177,6 +180,9 @@ process alone, whatever Kafka does; restarting it restarts nothing else.
     - name: lso-exporter-{{ $name }}
       mountPath: /etc/lso-exporter/secrets/{{ $name }}
       readOnly: true
+    {{- end }}
+    {{- with $values.volumeMounts }}
+    {{- toYaml . | nindent 4 }}
     {{- end }}
 {{- end -}}
 

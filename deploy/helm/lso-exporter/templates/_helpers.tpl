@@ -28,7 +28,12 @@ app.kubernetes.io/name: {{ include "lso-exporter.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{/* Of every object; those of the chart's own win. */}}
 {{- define "lso-exporter.labels" -}}
+{{- mergeOverwrite (deepCopy .Values.commonLabels) (include "lso-exporter.ownLabels" . | fromYaml) | toYaml -}}
+{{- end -}}
+
+{{- define "lso-exporter.ownLabels" -}}
 {{ include "lso-exporter.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
