@@ -332,7 +332,7 @@ func (b shareStates) Initialize(groupID string, partitions []group.SharePartitio
 	b.cluster.network.send(b.port, func() {
 		var failed error
 		for _, p := range partitions {
-			if err := b.cluster.shares.Initialize(share.Key{Group: groupID, TopicID: p.TopicID, Partition: p.Partition}, epoch); err != nil {
+			if err := b.cluster.shares.Initialize(share.Key{Group: groupID, TopicID: p.TopicID, Partition: p.Partition}, epoch, p.Start); err != nil {
 				failed = err
 			}
 		}
@@ -343,6 +343,15 @@ func (b shareStates) Initialize(groupID string, partitions []group.SharePartitio
 func (b shareStates) Delete(groupID string, done func(error)) {
 	b.cluster.network.send(b.port, func() {
 		b.cluster.shares.DeleteGroup(groupID)
+		done(nil)
+	})
+}
+
+func (b shareStates) DeleteTopics(groupID string, topics []kafka.TopicID, done func(error)) {
+	b.cluster.network.send(b.port, func() {
+		for _, id := range topics {
+			b.cluster.shares.DeleteGroupTopic(groupID, id)
+		}
 		done(nil)
 	})
 }

@@ -217,6 +217,11 @@ func (cl *cluster) Initialize(group string, partitions []SharePartition, epoch i
 	cl.loop.After(latency, func() { done(cl.sharesErr) })
 }
 
+func (cl *cluster) DeleteTopics(group string, topics []kafka.TopicID, done func(error)) {
+	cl.shared = append(cl.shared, fmt.Sprintf("%s forgets %d", group, len(topics)))
+	cl.loop.After(latency, func() { done(cl.sharesErr) })
+}
+
 func (cl *cluster) Delete(group string, done func(error)) {
 	cl.shared = append(cl.shared, group+" deleted")
 	cl.loop.After(latency, func() { done(cl.sharesErr) })

@@ -363,6 +363,31 @@ type ShareDescription struct {
 	Err error
 }
 
+// ShareStart says where a share group goes on in partitions of a topic.
+type ShareStart struct {
+	Topic      string
+	Partitions []ShareStartPartition
+}
+
+// ShareStartPartition is one partition of a ShareStart.
+type ShareStartPartition struct {
+	Partition int32
+	Start     kafka.Offset // NoOffset for where the group's setting says
+}
+
+// AlterShareOffsetsRequest sets the offsets of a share group without members.
+type AlterShareOffsetsRequest struct {
+	GroupID string
+	Topics  []ShareStart
+}
+
+// ShareTopicResult answers for one topic of a share group.
+type ShareTopicResult struct {
+	Topic   string
+	TopicID kafka.TopicID // zero if the group had nothing of it
+	Err     error
+}
+
 // TaskIDs is tasks of one subtopology of a streams group.
 type TaskIDs struct {
 	Subtopology string

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -230,7 +231,7 @@ func (c *Coordinator) setUpShareState(s *shard, d *shareDraft) {
 		for n := range t.Partitions {
 			if !slices.Contains(under, n) {
 				add.partitions = append(add.partitions, n)
-				partitions = append(partitions, SharePartition{TopicID: t.ID, Partition: n})
+				partitions = append(partitions, SharePartition{TopicID: t.ID, Partition: n, Start: kafka.NoOffset})
 			}
 		}
 		if len(add.partitions) > 0 {
@@ -243,7 +244,7 @@ func (c *Coordinator) setUpShareState(s *shard, d *shareDraft) {
 	d.emit(shareStateRecord(d.id, union(d.initializing, missing), d.initialized))
 	id, epoch := d.id, d.epoch
 	d.written = func() {
-		c.env.Shares.Initialize(id, partitions, epoch, func(err error) { c.shareStateSetUp(s, id, missing, err) })
+		c.env.Shares.Initialize(id, partitions, epoch, func(err error) { c.shareStateSetUp(s, id, missing, err, func(error) {}) })
 	}
 }
 
@@ -259,10 +260,11 @@ func union(a, b map[kafka.TopicID]shareTopic) map[kafka.TopicID]shareTopic {
 }
 
 // shareStateSetUp is told that share state was set up, or could not be: then it
-// is tried again by a later heartbeat.
-func (c *Coordinator) shareStateSetUp(s *shard, id string, topics map[kafka.TopicID]shareTopic, err error) {
+// is tried again by a later heartbeat. done is told once that is written.
+func (c *Coordinator) shareStateSetUp(s *shard, id string, topics map[kafka.TopicID]shareTopic, err error, done func(error)) {
 	g, ok := s.groups[id].(*share)
 	if !ok || !c.owned(s) {
+		done(kafka.ErrNotCoordinator)
 		return
 	}
 	initializing := make(map[kafka.TopicID]shareTopic)
@@ -276,7 +278,7 @@ func (c *Coordinator) shareStateSetUp(s *shard, id string, topics map[kafka.Topi
 	if err == nil {
 		initialized = union(g.initialized, topics)
 	}
-	c.write(s, c.plain(shareStateRecord(id, initializing, initialized)), func(error) {})
+	c.write(s, c.plain(shareStateRecord(id, initializing, initialized)), func(failed error) { done(cmp.Or(err, failed)) })
 }
 
 // leaveShare is a heartbeat by which a member leaves.

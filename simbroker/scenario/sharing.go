@@ -31,6 +31,18 @@ func sharingVerbs() []Verb {
 			Doc:   "Prints start offset and lag of a share group in its partitions, or in those named.",
 			Parse: parseShareOffsets,
 		},
+		{
+			Name:  "AlterShareGroupOffsets",
+			Usage: "AlterShareGroupOffsets GROUP PARTITION@OFFSET…",
+			Doc:   "Says where a share group without members goes on; prints the result for each partition.",
+			Parse: parseAlterShareOffsets,
+		},
+		{
+			Name:  "DeleteShareGroupOffsets",
+			Usage: "DeleteShareGroupOffsets GROUP TOPIC…",
+			Doc:   "Makes a share group without members forget topics; prints the result for each.",
+			Parse: parseDeleteShareOffsets,
+		},
 	}
 }
 
@@ -250,4 +262,119 @@ func (p *Play) renderShareOffsets(g kmsg.DescribeShareGroupOffsetsResponseGroup)
 		return "no rows"
 	}
 	return rowsOf(rows)
+}
+
+// shareStart is a partition and where to go on in it: T1-0@4.
+type shareStart struct {
+	partition partitionRef
+	offset    int64
+}
+
+func parseShareStart(word string) (shareStart, error) {
+	name, offset, _ := strings.Cut(word, "@")
+	ref, err := parsePartition(name)
+	if err != nil {
+		return shareStart{}, err
+	}
+	at, err := strconv.ParseInt(offset, 10, 64)
+	if err != nil {
+		return shareStart{}, fmt.Errorf("%s has no offset: PARTITION@OFFSET is wanted", word)
+	}
+	return shareStart{ref, at}, nil
+}
+
+func parseAlterShareOffsets(words []string) (Action, error) {
+	if len(words) < 2 {
+		return nil, fmt.Errorf("a group and partitions with offsets are wanted")
+	}
+	group, err := parseGroup(words[0])
+	if err != nil {
+		return nil, err
+	}
+	var starts []shareStart
+	for _, word := range words[1:] {
+		start, err := parseShareStart(word)
+		if err != nil {
+			return nil, err
+		}
+		starts = append(starts, start)
+	}
+	return func(ctx context.Context, p *Play) (string, error) {
+		req := kmsg.NewPtrAlterShareGroupOffsetsRequest()
+		req.Version = p.version(req.Key(), -1)
+		for _, start := range starts {
+			log, err := p.locate(ctx, start.partition)
+			if err != nil {
+				return "", err
+			}
+			i := slices.IndexFunc(req.Topics, func(t kmsg.AlterShareGroupOffsetsRequestTopic) bool { return t.Topic == log.topic })
+			if i < 0 {
+				i = len(req.Topics)
+				req.Topics = append(req.Topics, kmsg.AlterShareGroupOffsetsRequestTopic{Topic: log.topic})
+			}
+			part := kmsg.AlterShareGroupOffsetsRequestTopicPartition{Partition: log.partition, StartOffset: start.offset}
+			req.Topics[i].Partitions = append(req.Topics[i].Partitions, part)
+		}
+		broker, name, refusal, err := p.coordinator(ctx, group, "")
+		if err != nil || refusal != "" {
+			return refusal, err
+		}
+		req.GroupID = name
+		resp, err := p.ask(ctx, broker, req)
+		if err != nil {
+			return "", err
+		}
+		got := resp.(*kmsg.AlterShareGroupOffsetsResponse)
+		if got.ErrorCode != 0 {
+			return p.refused(got.ErrorCode, got.ErrorMessage), nil
+		}
+		var rows []string
+		for _, t := range got.Topics {
+			for _, part := range t.Partitions {
+				rows = append(rows, p.symbolOf(t.Topic, part.Partition)+" "+p.refused(part.ErrorCode, part.ErrorMessage))
+			}
+		}
+		return rowsOf(rows), nil
+	}, nil
+}
+
+func parseDeleteShareOffsets(words []string) (Action, error) {
+	if len(words) < 2 {
+		return nil, fmt.Errorf("a group and topics are wanted")
+	}
+	group, err := parseGroup(words[0])
+	if err != nil {
+		return nil, err
+	}
+	topics, err := parseTopics(words[1:])
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, p *Play) (string, error) {
+		req := kmsg.NewPtrDeleteShareGroupOffsetsRequest()
+		req.Version = p.version(req.Key(), -1)
+		symbols := make(map[string]string)
+		for _, symbol := range topics {
+			symbols[p.topicName(symbol)] = symbol
+			req.Topics = append(req.Topics, kmsg.DeleteShareGroupOffsetsRequestTopic{Topic: p.topicName(symbol)})
+		}
+		broker, name, refusal, err := p.coordinator(ctx, group, "")
+		if err != nil || refusal != "" {
+			return refusal, err
+		}
+		req.GroupID = name
+		resp, err := p.ask(ctx, broker, req)
+		if err != nil {
+			return "", err
+		}
+		got := resp.(*kmsg.DeleteShareGroupOffsetsResponse)
+		if got.ErrorCode != 0 {
+			return p.refused(got.ErrorCode, got.ErrorMessage), nil
+		}
+		var rows []string
+		for _, t := range got.Topics {
+			rows = append(rows, symbols[t.Topic]+" "+p.refused(t.ErrorCode, t.ErrorMessage))
+		}
+		return rowsOf(rows), nil
+	}, nil
 }

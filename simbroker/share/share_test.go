@@ -242,10 +242,10 @@ func TestLeaderLostWhileWaiting(t *testing.T) {
 	waiting.is("NOT_LEADER_OR_FOLLOWER")
 	w.lead(1, 2)
 	waiting = w.fetch("m")
-	if err := w.store.Initialize(key, 2); !errors.Is(err, kafka.ErrFencedStateEpoch) {
+	if err := w.store.Initialize(key, 2, kafka.NoOffset); !errors.Is(err, kafka.ErrFencedStateEpoch) {
 		t.Errorf("an older group: %v", err)
 	}
-	if err := w.store.Initialize(key, 4); err != nil {
+	if err := w.store.Initialize(key, 4, kafka.NoOffset); err != nil {
 		t.Fatal(err)
 	}
 	w.produce(1)
@@ -340,7 +340,7 @@ func TestStore(t *testing.T) {
 	if got := s.Summary(key); got.Start != -1 || got.Complete != -1 {
 		t.Errorf("a partition that is unknown: %+v", got)
 	}
-	if err := s.Initialize(key, 1); err != nil {
+	if err := s.Initialize(key, 1, kafka.NoOffset); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.load(key, 5); err != nil {

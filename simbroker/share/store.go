@@ -60,14 +60,18 @@ type Store struct {
 // NewStore returns an empty store.
 func NewStore() *Store { return &Store{states: make(map[Key]State)} }
 
-// Initialize sets a partition up, or anew, for a group of an epoch. Errors:
+// Initialize sets a partition up, or anew, for a group of an epoch, to begin at
+// an offset, or with NoOffset where the group's setting says. Errors:
 // FENCED_STATE_EPOCH if that was done for a later one.
-func (s *Store) Initialize(k Key, epoch int32) error {
+func (s *Store) Initialize(k Key, epoch int32, start kafka.Offset) error {
 	if known, ok := s.states[k]; ok && known.Epoch > epoch {
 		return kafka.ErrFencedStateEpoch
 	}
 	fresh := nothing
 	fresh.Epoch, fresh.Records = epoch, make(map[kafka.Offset]Record)
+	if start != kafka.NoOffset {
+		fresh.Start, fresh.Complete = start, 0
+	}
 	s.states[k] = fresh
 	return nil
 }
@@ -120,6 +124,11 @@ func (s *Store) Summary(k Key) State {
 // DeleteGroup forgets a group.
 func (s *Store) DeleteGroup(group string) {
 	maps.DeleteFunc(s.states, func(k Key, _ State) bool { return k.Group == group })
+}
+
+// DeleteGroupTopic forgets a topic of one group.
+func (s *Store) DeleteGroupTopic(group string, id kafka.TopicID) {
+	maps.DeleteFunc(s.states, func(k Key, _ State) bool { return k.Group == group && k.TopicID == id })
 }
 
 // DeleteTopic forgets a topic.

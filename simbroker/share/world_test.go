@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 		return s.HighWatermark, nil
 	}
 	w.restart()
-	if err := w.store.Initialize(key, 3); err != nil {
+	if err := w.store.Initialize(key, 3, kafka.NoOffset); err != nil {
 		t.Fatal(err)
 	}
 	return w

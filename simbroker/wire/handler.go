@@ -92,6 +92,8 @@ var handlers = map[int16]handler{
 	int16(kmsg.AddRaftVoter):                 api((*call).addRaftVoter, refuseAddRaftVoter),
 	int16(kmsg.RemoveRaftVoter):              api((*call).removeRaftVoter, refuseRemoveRaftVoter),
 	int16(kmsg.DescribeShareGroupOffsets):    api((*call).describeShareGroupOffsets, refuseDescribeShareGroupOffsets),
+	int16(kmsg.AlterShareGroupOffsets):       api((*call).alterShareGroupOffsets, refuseAlterShareGroupOffsets),
+	int16(kmsg.DeleteShareGroupOffsets):      api((*call).deleteShareGroupOffsets, refuseDeleteShareGroupOffsets),
 }
 
 // call is one request being answered. It belongs to events.

@@ -94,6 +94,8 @@ func Kafka43() Versions {
 		int16(kmsg.AddRaftVoter):                 {0, 1},
 		int16(kmsg.RemoveRaftVoter):              {0, 0},
 		int16(kmsg.DescribeShareGroupOffsets):    {0, 1},
+		int16(kmsg.AlterShareGroupOffsets):       {0, 0},
+		int16(kmsg.DeleteShareGroupOffsets):      {0, 0},
 	}
 }
 

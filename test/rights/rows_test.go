@@ -889,6 +889,24 @@ var table = []row{
 	},
 	{
 		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrAlterShareGroupOffsetsRequest()
+			req.GroupID = "altered"
+			req.Topics = []kmsg.AlterShareGroupOffsetsRequestTopic{{Topic: "orders", Partitions: []kmsg.AlterShareGroupOffsetsRequestTopicPartition{{}}}}
+			return req
+		},
+		want: []answer{{"", "30"}, {"ALTER group altered", "30"}, {"READ group altered", "0 29"}, {"DESCRIBE topic orders", "0 29"}, {"READ topic orders", "0 0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
+			req := kmsg.NewPtrDeleteShareGroupOffsetsRequest()
+			req.GroupID = "altered"
+			req.Topics = []kmsg.DeleteShareGroupOffsetsRequestTopic{{Topic: "orders"}}
+			return req
+		},
+		want: []answer{{"", "30"}, {"READ group altered", "30"}, {"DELETE group altered", "0 29"}, {"DESCRIBE topic orders", "0 29"}, {"READ topic orders", "0 0"}},
+	},
+	{
+		ask: func(*world) kmsg.Request {
 			req := kmsg.NewPtrShareGroupHeartbeatRequest()
 			req.GroupID, req.MemberID, req.SubscribedTopicNames = "shared", "AAAAAAAAAAAAAAAAAAAAAA", []string{"orders"}
 			return req
