@@ -68,7 +68,8 @@ type Config struct {
 	// ports after it; port 0 lets the system choose each. Empty means no TCP:
 	// the cluster answers Request only. Where the property listeners is set, its
 	// listeners have their own addresses (and this host if they name none), with
-	// ports that count up in the same way.
+	// ports that count up in the same way, as those of advertised.listeners do
+	// where they are not one broker's own.
 	ListenAddress string
 	// Users are given their SCRAM credentials when the cluster is formatted.
 	Users []sasl.NewUser
@@ -255,6 +256,9 @@ func (c *Cluster) listen() error {
 			}
 			if e.port > 0 {
 				e.port += i
+			}
+			if _, single := c.cfg.BrokerProperties[b.id]["advertised.listeners"]; e.advertised != nil && e.advertised.port > 0 && !single {
+				e.advertised.port += i
 			}
 			if e.address, err = b.server.Listen(b.listener(e.listenerSetting), net.JoinHostPort(e.host, strconv.Itoa(e.port))); err != nil {
 				return fmt.Errorf("broker %d: listener %s: %w", b.id, e.name, err)

@@ -49,7 +49,8 @@ func newAuthorizer(static property.Values) (*acl.Authorizer, error) {
 // listenerSetting is a listener as a broker's properties describe it.
 type listenerSetting struct {
 	name, host string
-	port       int // 0 lets the system choose
+	port       int            // 0 lets the system choose
+	advertised *advertisement // nil for where it listens
 	protocol   string
 	mechanisms []sasl.Mechanism // none without SASL
 	sessions   map[sasl.Mechanism]time.Duration
@@ -57,6 +58,12 @@ type listenerSetting struct {
 	tokens     sasl.TokenValidator // nil without OAUTHBEARER
 	tls        *tls.Config         // nil in clear
 	principals wire.PrincipalRules
+}
+
+// advertisement is where clients are told to find a listener.
+type advertisement struct {
+	host string
+	port int // 0 for the port on which it listens
 }
 
 // The security protocols that there are.
@@ -89,7 +96,7 @@ func listenersOf(static property.Values) ([]listenerSetting, error) {
 	}
 	var listeners []listenerSetting
 	for _, entry := range entries {
-		l, err := parseListener(strings.TrimSpace(entry))
+		l, err := parseListener("listeners", strings.TrimSpace(entry))
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +111,38 @@ func listenersOf(static property.Values) ([]listenerSetting, error) {
 		}
 		listeners = append(listeners, l)
 	}
-	return listeners, nil
+	return listeners, advertise(listeners, config)
+}
+
+// advertise reads where clients are to find listeners, if that is not where they
+// listen.
+func advertise(listeners []listenerSetting, config *property.Config) error {
+	const name = "advertised.listeners"
+	if config.Static()[name] == "" {
+		return nil
+	}
+	for _, entry := range config.List(name) {
+		told, err := parseListener(name, strings.TrimSpace(entry))
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(listeners, func(l listenerSetting) bool { return l.name == told.name })
+		switch {
+		case i < 0:
+			return fmt.Errorf("%s: there is no listener %s; expected those of listeners", name, told.name)
+		case listeners[i].advertised != nil:
+			return fmt.Errorf("%s: Each listener must have a different name, %s comes twice", name, told.name)
+		case told.host == "" || told.host == "0.0.0.0" || told.host == "::":
+			return fmt.Errorf("%s: %q: clients cannot connect to all addresses; expected one of them, or a name", name, entry)
+		}
+		listeners[i].advertised = &advertisement{host: told.host, port: told.port}
+	}
+	for _, l := range listeners {
+		if l.advertised == nil {
+			return fmt.Errorf("%s: listener %s is missing, and every listener is for clients", name, l.name)
+		}
+	}
+	return nil
 }
 
 func protocolMap(config *property.Config) (map[string]string, error) {
@@ -119,9 +157,10 @@ func protocolMap(config *property.Config) (map[string]string, error) {
 	return protocols, nil
 }
 
-func parseListener(entry string) (listenerSetting, error) {
+// parseListener reads an entry of a property.
+func parseListener(property, entry string) (listenerSetting, error) {
 	fail := func(why string) (listenerSetting, error) {
-		return listenerSetting{}, fmt.Errorf("listeners: %q: %s; expected NAME://HOST:PORT", entry, why)
+		return listenerSetting{}, fmt.Errorf("%s: %q: %s; expected NAME://HOST:PORT", property, entry, why)
 	}
 	name, address, ok := strings.Cut(entry, "://")
 	if !ok || name == "" {
@@ -318,14 +357,21 @@ type entrance struct {
 	address *net.TCPAddr // nil without TCP
 }
 
-// endpoint is where clients find a listener. Without TCP it has a made-up
+// endpoint is where clients are told to find a listener. Without TCP it has a made-up
 // address, which no two listeners share.
 func (b *broker) endpoint(index int) controller.Endpoint {
 	e := b.entrances[index]
 	if e.address == nil {
 		return controller.Endpoint{Listener: e.name, Host: fmt.Sprintf("broker-%d", b.id), Port: 9092 + int32(index)}
 	}
-	return controller.Endpoint{Listener: e.name, Host: e.address.IP.String(), Port: int32(e.address.Port)}
+	at := controller.Endpoint{Listener: e.name, Host: e.address.IP.String(), Port: int32(e.address.Port)}
+	if told := e.advertised; told != nil {
+		at.Host = told.host
+		if told.port > 0 {
+			at.Port = int32(told.port)
+		}
+	}
+	return at
 }
 
 func (b *broker) endpoints() []controller.Endpoint {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"github.com/lso-exporter/lso-exporter/simbroker"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	simsasl "github.com/lso-exporter/lso-exporter/simbroker/sasl"
 )
 
@@ -243,6 +246,11 @@ func TestSecurityMistakes(t *testing.T) {
 		{"a session of no length", map[string]string{"listener.name.sasl.connections.max.reauth.ms": "long"}, "connections.max.reauth.ms"},
 		{"no users of PLAIN", map[string]string{"listener.name.sasl.plain.sasl.jaas.config": "user_alice=alicepw;"}, "login module of PLAIN"},
 		{"a listener twice", map[string]string{"listeners": "SASL://:0,SASL://:0"}, "comes twice"},
+		{"an address for no listener", map[string]string{"advertised.listeners": "PLAINTEXT://a:1,SASL://a:2,SSL://a:3"}, "there is no listener SSL"},
+		{"an address twice", map[string]string{"advertised.listeners": "PLAINTEXT://a:1,SASL://a:2,SASL://a:3"}, "comes twice"},
+		{"a listener without an address", map[string]string{"advertised.listeners": "PLAINTEXT://a:1"}, "listener SASL is missing"},
+		{"an address that is all of them", map[string]string{"advertised.listeners": "PLAINTEXT://a:1,SASL://0.0.0.0:2"}, "cannot connect to all addresses"},
+		{"an address without a port", map[string]string{"advertised.listeners": "PLAINTEXT://a:1,SASL://a"}, "advertised.listeners: \"SASL://a\": it has no port"},
 		{"a listener without a port", map[string]string{"listeners": "SASL://127.0.0.1"}, "has no port"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -281,5 +289,33 @@ func TestOnlySASL(t *testing.T) {
 	}
 	if err := client(t, c, kgo.RequestRetries(0)).Ping(ctx); err == nil {
 		t.Error("a client that does not log in is served")
+	}
+}
+
+// Clients are told the addresses that are advertised: those of all brokers count
+// up, one broker's own do not, and port 0 is the one on which it listens.
+func TestAdvertisedListeners(t *testing.T) {
+	c, err := simbroker.Start(simbroker.Config{
+		Brokers: 3, ListenAddress: "127.0.0.1:0",
+		Properties: map[string]string{"advertised.listeners": "PLAINTEXT://kafka.example:9092"},
+		BrokerProperties: map[kafka.BrokerID]map[string]string{
+			3: {"advertised.listeners": "PLAINTEXT://localhost:0"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	resp, err := client(t, c).SeedBrokers()[0].Request(within(t, 10*time.Second), kmsg.NewPtrMetadataRequest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, b := range resp.(*kmsg.MetadataResponse).Brokers {
+		got = append(got, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))))
+	}
+	_, port, _ := net.SplitHostPort(c.Addr(3))
+	if want := []string{"kafka.example:9092", "kafka.example:9093", "localhost:" + port}; !slices.Equal(got, want) {
+		t.Errorf("told of %v, want %v", got, want)
 	}
 }
