@@ -87,8 +87,12 @@ func replicaConfig(c *property.Config) replica.Config {
 		TransactionPartitionVerification:  c.Bool(verificationProperty),
 		AddPartitionsToTxnRetryBackoff:    c.Duration("add.partitions.to.txn.retry.backoff.ms"),
 		AddPartitionsToTxnRetryBackoffMax: c.Duration("add.partitions.to.txn.retry.backoff.max.ms"),
+		RackAware:                         c.String("replica.selector.class") == rackAwareSelector,
 	}
 }
+
+// rackAwareSelector is the replica selector that Kafka brings along.
+const rackAwareSelector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 // cleanerBackoff is how often the cleaner looks at the logs; 0 without one.
 func cleanerBackoff(c *property.Config) time.Duration {

@@ -62,6 +62,13 @@ func (b metadata) Unfenced(id kafka.BrokerID) bool {
 	return ok && !other.Fenced
 }
 
+func (b metadata) Rack(id kafka.BrokerID) string {
+	if other, ok := b.agent.Image().Broker(id); ok && !other.Fenced {
+		return other.Rack
+	}
+	return ""
+}
+
 // transactionVerifier implements replica.Verifier: AddPartitionsToTxn between
 // brokers (rule G10).
 type transactionVerifier struct{ *broker }

@@ -26,6 +26,7 @@ type cluster struct {
 	nodes  []*node
 	states map[kafka.TopicPartition]PartitionState
 	fenced map[kafka.BrokerID]bool
+	racks  map[kafka.BrokerID]string
 	// verdict is what the coordinator answers, with the requests it was asked.
 	verdict func(VerifyRequest) error
 	asked   []VerifyRequest
@@ -70,6 +71,12 @@ func newCluster(t testing.TB, brokers int, change ...func(*Config)) *cluster {
 
 func (c *cluster) Exists(tp kafka.TopicPartition) bool { _, ok := c.states[tp]; return ok }
 func (c *cluster) Unfenced(id kafka.BrokerID) bool     { return !c.fenced[id] }
+func (c *cluster) Rack(id kafka.BrokerID) string {
+	if c.fenced[id] {
+		return ""
+	}
+	return c.racks[id]
+}
 func (c *cluster) Verify(r VerifyRequest, f func([]error)) {
 	c.asked = append(c.asked, r)
 	errs := make([]error, len(r.Partitions))

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
@@ -101,7 +102,7 @@ func (f *fetch) read(acknowledge bool) (result FetchResult, enough bool) {
 			left = max(0, left-n)
 			atLeastOne = false
 		}
-		if got.Err != nil || got.Diverging != nil {
+		if got.Err != nil || got.Diverging != nil || got.Preferred != kafka.NoBroker {
 			enough = true
 		} else if acknowledge && f.isFollower() {
 			f.acknowledge(i, got.LogEndOffset)
@@ -118,7 +119,7 @@ func (f *fetch) acknowledge(i int, leaderEnd kafka.Offset) {
 func (f *fetch) readPartition(i, left int, atLeastOne bool, got *FetchedPartition) {
 	at := &f.req.Partitions[i]
 	*got = FetchedPartition{
-		Partition: at.Partition, LeaderEpoch: -1, Leader: kafka.NoBroker,
+		Partition: at.Partition, LeaderEpoch: -1, Leader: kafka.NoBroker, Preferred: kafka.NoBroker,
 		HighWatermark: kafka.NoOffset, LastStableOffset: kafka.NoOffset, LogStartOffset: kafka.NoOffset, LogEndOffset: kafka.NoOffset,
 	}
 	p, err := f.find(i)
@@ -131,6 +132,10 @@ func (f *fetch) readPartition(i, left int, atLeastOne bool, got *FetchedPartitio
 	}
 	log := p.log
 	start, end := log.LogStartOffset(), log.LogEndOffset()
+	if got.Preferred = f.preferred(p, at.Offset); got.Preferred != kafka.NoBroker {
+		got.HighWatermark, got.LastStableOffset, got.LogStartOffset = log.HighWatermark(), log.LastStableOffset(), start
+		return
+	}
 	if at.LastFetchedEpoch >= 0 {
 		if got.Diverging, got.Err = diverging(log, at); got.Err != nil || got.Diverging != nil {
 			f.tellRange(got, start, end)
@@ -151,6 +156,28 @@ func (f *fetch) readPartition(i, left int, atLeastOne bool, got *FetchedPartitio
 	}
 	got.HighWatermark, got.LastStableOffset, got.LogStartOffset = log.HighWatermark(), log.LastStableOffset(), start
 	got.LogEndOffset = end
+}
+
+// preferred is the follower to which a leader sends a consumer: one in the ISR
+// and in the consumer's rack that has the offset, of several the one with the
+// longest log, then the one that was caught up last, then the one with the
+// highest id. NoBroker keeps the consumer here.
+func (f *fetch) preferred(p *partition, offset kafka.Offset) kafka.BrokerID {
+	b := f.broker
+	if !b.cfg.RackAware || f.req.Rack == "" || p.role != Leader || f.readsToEnd() || b.deps.Metadata.Rack(b.id) == f.req.Rack {
+		return kafka.NoBroker
+	}
+	best, found := kafka.NoBroker, (*follower)(nil)
+	for _, id := range slices.Sorted(slices.Values(p.state.ISR)) {
+		r := p.leadership.follower(id)
+		if r == nil || b.deps.Metadata.Rack(id) != f.req.Rack || r.logEnd < offset || r.logStart > offset {
+			continue
+		}
+		if found == nil || cmp.Or(cmp.Compare(r.logEnd, found.logEnd), cmp.Compare(r.lastCaughtUpMs, found.lastCaughtUpMs)) >= 0 {
+			best, found = id, r
+		}
+	}
+	return best
 }
 
 // tellRange tells a follower where the leader's log starts and ends.

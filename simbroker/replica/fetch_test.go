@@ -133,6 +133,47 @@ func TestD1FutureReplicaReadsToTheLogEnd(t *testing.T) {
 	c.read(r, "N(1)@0 ab=null (HWM 0 LSO 0 start 0)")
 }
 
+// A leader sends a consumer to the best follower in its rack, if it is told to
+// (KIP-392).
+func TestRackAwareFetch(t *testing.T) {
+	all := []kafka.BrokerID{0, 1, 2, 3}
+	for _, aware := range []bool{true, false} {
+		c := newCluster(t, 4, func(cfg *Config) { cfg.RackAware = aware })
+		c.racks = map[kafka.BrokerID]string{0: "a", 1: "b", 2: "b", 3: "c"}
+		tp := c.topic("T1", all)
+		c.produce(tp, N(1), "ok @0")
+		c.settle()
+		from := func(rack string, offset kafka.Offset) string {
+			r := fetchFrom(tp, offset, ReadCommitted)
+			r.Rack, r.MaxWait = rack, time.Minute
+			got := "waits"
+			c.loop.Do(func() {
+				c.leader(tp).Broker.Fetch(r, func(res FetchResult) {
+					got = fmt.Sprint(res.Partitions[0].Preferred, " ", fetched(res.Partitions[0]))
+				})
+			})
+			return got
+		}
+		here := "-1 N(1)@0 ab=[] (HWM 1 LSO 1 start 0)"
+		want := func(preferred, otherwise string) string {
+			if aware {
+				return preferred
+			}
+			return otherwise
+		}
+		there := " empty ab=null (HWM 1 LSO 1 start 0)"
+		c.expect("no rack", here, from("", 0))
+		c.expect("the leader's rack", here, from("a", 0))
+		c.expect("a rack with nobody in it", here, from("d", 0))
+		c.expect("one follower", want("3"+there, here), from("c", 0))
+		c.expect("two followers", want("2"+there, here), from("b", 0))
+		c.expect("nothing to read yet", want("2"+there, "waits"), from("b", 1))
+		c.expect("what nobody has", "-1 OFFSET_OUT_OF_RANGE", from("b", 2))
+		c.fence(2)
+		c.expect("one of them is dead", want("1"+there, here), from("b", 0))
+	}
+}
+
 // S02: leader epochs at ListOffsets and OffsetForLeaderEpoch (rules E4, E5).
 func TestE4LeaderEpochs(t *testing.T) {
 	c := newCluster(t, 1)

@@ -51,6 +51,9 @@ type Config struct {
 	// broker itself retries CONCURRENT_TRANSACTIONS for Produce v12+.
 	AddPartitionsToTxnRetryBackoff    time.Duration
 	AddPartitionsToTxnRetryBackoffMax time.Duration
+	// RackAware sends consumers to a replica in their own rack (KIP-392):
+	// replica.selector.class is RackAwareReplicaSelector.
+	RackAware bool
 }
 
 // DefaultConfig returns Kafka 4.3's defaults.
@@ -131,6 +134,8 @@ type Metadata interface {
 	// Unfenced says whether the broker is registered and not fenced; only such
 	// a broker may enter an ISR (KIP-841) or holds back a low watermark (B8).
 	Unfenced(kafka.BrokerID) bool
+	// Rack is broker.rack of a broker that is not fenced; empty if it has none.
+	Rack(kafka.BrokerID) string
 }
 
 // Verifier asks the transaction coordinator about a transaction (rule G10).
@@ -253,6 +258,8 @@ type FetchRequest struct {
 	Isolation IsolationLevel
 	// FromFollowers allows any replica to serve a consumer: Fetch v11+ (rule D1).
 	FromFollowers bool
+	// Rack is where a consumer is; empty if it does not say.
+	Rack string
 	// Cut fills up what is read with the beginning of the next batch.
 	Cut        bool
 	MaxWait    time.Duration
@@ -315,6 +322,9 @@ type FetchedPartition struct {
 	// NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951); else -1.
 	LeaderEpoch kafka.LeaderEpoch
 	Leader      kafka.BrokerID
+	// Preferred is the replica from which a consumer is to read instead; then
+	// there are no records. Otherwise NoBroker.
+	Preferred kafka.BrokerID
 }
 
 // Timestamps of ListOffsets that are questions of their own.

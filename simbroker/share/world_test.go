@@ -83,6 +83,7 @@ func (alone) Fetch(kafka.BrokerID, replica.FetchRequest, func(replica.FetchResul
 func (alone) AlterPartition(replica.ISRChange, func(replica.PartitionState, error))        {}
 func (alone) Exists(kafka.TopicPartition) bool                                             { return true }
 func (alone) Unfenced(kafka.BrokerID) bool                                                 { return true }
+func (alone) Rack(kafka.BrokerID) string                                                   { return "" }
 func (alone) Verify(r replica.VerifyRequest, done func([]error)) {
 	done(make([]error, len(r.Partitions)))
 }

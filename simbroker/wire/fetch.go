@@ -12,7 +12,8 @@ import (
 //
 // v4: isolation level, aborted transactions. v5: log start offsets. v7: fetch
 // sessions (KIP-227). v9: leader
-// epochs (rule E4). v11: any replica serves a consumer (rule D1). v12:
+// epochs (rule E4). v11: any replica serves a consumer (rule D1), and
+// the leader sends it to one in its rack (KIP-392). v12:
 // divergence (KIP-595). v13: topic ids in place of names. v15: the replica's
 // id in a tagged field. v16: the leader and its address with
 // NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951). v17 and v18 say
@@ -32,6 +33,7 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 		ReplicaID:     fetchingReplica(req),
 		Isolation:     replica.IsolationLevel(req.IsolationLevel),
 		FromFollowers: req.Version >= 11,
+		Rack:          req.Rack,
 		Cut:           true,
 		MaxWait:       milliseconds(req.MaxWaitMillis),
 		MinBytes:      int(min(req.MinBytes, req.MaxBytes)),
@@ -138,7 +140,7 @@ func (a *fetchAnswer) set(at place, p *replica.FetchedPartition) {
 	switch domainError(p.Err) {
 	case "":
 		answer.HighWatermark, answer.LastStableOffset = int64(p.HighWatermark), int64(p.LastStableOffset)
-		answer.LogStartOffset = int64(p.LogStartOffset)
+		answer.LogStartOffset, answer.PreferredReadReplica = int64(p.LogStartOffset), int32(p.Preferred)
 		answer.RecordBatches = p.Records.Bytes()
 		answer.AbortedTransactions = abortedTransactions(p)
 		if answer.RecordBatches == nil {

@@ -214,7 +214,7 @@ func (p *fetchedInSession) tell(answer *kmsg.FetchResponseTopicPartition) (news 
 	if p == nil {
 		return true // forgotten meanwhile
 	}
-	news = len(answer.RecordBatches) > 0 || answer.ErrorCode != 0 || answer.DivergingEpoch.EndOffset >= 0 ||
+	news = len(answer.RecordBatches) > 0 || answer.ErrorCode != 0 || answer.DivergingEpoch.EndOffset >= 0 || answer.PreferredReadReplica >= 0 ||
 		answer.HighWatermark != p.toldHighWatermark || answer.LogStartOffset != p.toldLogStart
 	p.toldHighWatermark, p.toldLogStart = answer.HighWatermark, answer.LogStartOffset
 	if answer.ErrorCode != 0 {
