@@ -39,9 +39,13 @@ func addClusterFlags(command *kingpin.CmdClause) *clusterFlags {
 	numberFlag(command, "brokers", "Number of brokers, 1 to 26. Default: 3.", &f.brokers, 1, maxBrokers)
 	addressFlag(command, "kafka.listen-address", "Address of the first broker; the others listen on the ports after it. Port 0 lets the system choose. Default: "+f.listen+".", &f.listen)
 	command.Flag("scenario", "Scenario to play, a text in the language of docs/scenarios.md.").PlaceHolder("FILE").StringVar(&f.scenario)
+	addPropertyFlags(command, f)
+	return f
+}
+
+func addPropertyFlags(command *kingpin.CmdClause, f *clusterFlags) {
 	command.Flag("server.properties", "Broker properties in Kafka's own file format.").PlaceHolder("FILE").StringVar(&f.file)
 	command.Flag("property", "A broker property by Kafka's name, over those of the file. May be repeated.").PlaceHolder("NAME=VALUE").StringsVar(&f.properties)
-	return f
 }
 
 // clusterSettings are what the flags say.

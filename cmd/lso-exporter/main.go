@@ -26,6 +26,7 @@ var subcommands = []subcommand{
 	diagnoseCommand,
 	demoCommand,
 	simCommand,
+	scenarioCommand,
 	rulesCommand,
 	dashboardCommand,
 	configCommand,

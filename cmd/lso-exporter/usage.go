@@ -73,12 +73,13 @@ func addressFlag(command *kingpin.CmdClause, flag, help string, value *string) {
 
 // What kingpin says of command lines that it cannot read.
 var (
-	unknownFlag   = regexp.MustCompile(`^unknown (?:long|short) flag '(-.*)'$`)
-	flagAlone     = regexp.MustCompile(`^expected argument for flag '(--.*)'$`)
-	flagTwice     = regexp.MustCompile(`^flag '(.*)' cannot be repeated$`)
-	unknownWord   = regexp.MustCompile(`^(?:expected command but got "(.*)"|unexpected (?:argument )?'?(.*?)'?)$`)
-	argumentsFile = regexp.MustCompile(`^failed to (?:open arguments file|read arguments from) "(.*?)": (.*)$`)
-	commandNeeded = regexp.MustCompile(`^must select a subcommand of '(.*)'$`)
+	unknownFlag    = regexp.MustCompile(`^unknown (?:long|short) flag '(-.*)'$`)
+	flagAlone      = regexp.MustCompile(`^expected argument for flag '(--.*)'$`)
+	flagTwice      = regexp.MustCompile(`^flag '(.*)' cannot be repeated$`)
+	unknownWord    = regexp.MustCompile(`^(?:expected command but got "(.*)"|unexpected (?:argument )?'?(.*?)'?)$`)
+	argumentsFile  = regexp.MustCompile(`^failed to (?:open arguments file|read arguments from) "(.*?)": (.*)$`)
+	argumentNeeded = regexp.MustCompile(`^required argument '(.*)' not provided$`)
+	commandNeeded  = regexp.MustCompile(`^must select a subcommand of '(.*)'$`)
 )
 
 // commandLineProblem words what is wrong with a command line, of which kingpin
@@ -111,6 +112,9 @@ func commandLineProblem(app *kingpin.ApplicationModel, command *kingpin.CmdModel
 	}
 	if m := argumentsFile.FindStringSubmatch(text); m != nil {
 		return config.OnCommandLine("", "@"+m[1], fmt.Sprintf("names a file of arguments that cannot be read (%s); name one that can, or leave out the @", m[2]))
+	}
+	if m := argumentNeeded.FindStringSubmatch(text); m != nil {
+		return config.OnCommandLine("", command.FullCommand, "needs words after it; write at least one "+strings.ToUpper(m[1])+see)
 	}
 	if m := commandNeeded.FindStringSubmatch(text); m != nil {
 		return config.OnCommandLine("", m[1], "needs a command after it; write one of "+strings.Join(names(command.CmdGroupModel), ", "))

@@ -6,9 +6,11 @@
 // simulator in process under simulated time, the simulator over TCP, and a real
 // Kafka. Requests go out in exactly the version that the text names, answers are
 // printed with symbolic names (T1, X1, P1, A), and nothing is retried or
-// repaired on the way, unless a step says await. What is claimed of the
-// simulator is what a real Kafka printed for the same text.
+// repaired on the way, unless a step says await; applications alone, which are
+// commands as well, repeat what Kafka says may be repeated. What is claimed of
+// the simulator is what a real Kafka printed for the same text.
 //
 // It shares no code with the rooms of the simulator but their vocabulary: its
-// codec of record batches is its own. Only tests and the demo may import it.
+// codec of record batches is its own. What runs at a user's site has it only in
+// the commands that play scenarios.
 package scenario

@@ -38,6 +38,29 @@ func TestPageListsCommands(t *testing.T) {
 	}
 }
 
+// The page tells of every directive, mode and symbol that the language has.
+func TestPageIsComplete(t *testing.T) {
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wanted []string
+	for directive := range directives {
+		wanted = append(wanted, "`"+directive+" ")
+	}
+	for _, mode := range []string{"await", "hold 5s", "send"} {
+		wanted = append(wanted, "| `"+mode+" command")
+	}
+	for _, symbol := range []string{"T1", "X1", "G1", "U1", "F1", "S1", "L1", "P1", "CE1"} {
+		wanted = append(wanted, "| `"+symbol+"`")
+	}
+	for _, row := range append(wanted, "`"+asUser+" U1 ", "`"+noAnswer+"`") {
+		if !strings.Contains(string(content), row) {
+			t.Errorf("%s has no row %s", page, row)
+		}
+	}
+}
+
 func commandList() string {
 	var b strings.Builder
 	for _, v := range Verbs() {

@@ -22,9 +22,8 @@ func injectVerbs() []Verb {
 	return []Verb{
 		{
 			Name:  "fault",
-			Usage: "fault KIND [PARTITION…|TOPIC|ID] [apis=API,…] [error=NAME] [times=N] [delay=DURATION] [unaware=DURATION] [loading=DURATION] [at BROKER]",
-			Doc: "Puts a fault of the simulator in place, of a kind that docs/simulator.md lists: hold_markers, drop_markers, hold_fetches, " +
-				"delay_requests, fail_requests, delay_loading, forget_transactional_id. Prints F1, F2, … It ends with the scenario.",
+			Usage: "fault KIND [PARTITION…|TOPIC|ID] [apis=API,…] [error=NAME] [times=N] [delay=DURATION] [unaware=DURATION] [loading=DURATION] [bytes=N] [every=DURATION] [by=DURATION] [at BROKER]",
+			Doc:   "Puts a fault of the simulator in place, of a kind that docs/simulator.md lists with what it takes. Prints F1, F2, … It ends with the scenario.",
 			Parse: parseFault,
 		},
 		{
@@ -58,7 +57,7 @@ func injector(c Cluster) (Injector, bool) {
 }
 
 func parseFault(words []string) (Action, error) {
-	args, err := parseArguments(words, "at ", "apis", "error", "times", "delay", "unaware", "loading")
+	args, err := parseArguments(words, "at ", "apis", "error", "times", "delay", "unaware", "loading", "bytes", "every", "by")
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +65,7 @@ func parseFault(words []string) (Action, error) {
 		return nil, err
 	}
 	document := map[string]any{"fault": args.position[0]}
-	for _, name := range []string{"error", "delay", "unaware", "loading"} {
+	for _, name := range []string{"error", "delay", "unaware", "loading", "every", "by"} {
 		if value, ok := args.named[name]; ok {
 			document[name] = value
 		}
@@ -74,9 +73,11 @@ func parseFault(words []string) (Action, error) {
 	if apis, ok := args.named["apis"]; ok {
 		document["apis"] = strings.Split(apis, ",")
 	}
-	if times, ok := args.named["times"]; ok {
-		if document["times"], err = strconv.Atoi(times); err != nil {
-			return nil, err
+	for _, name := range []string{"times", "bytes"} {
+		if value, ok := args.named[name]; ok {
+			if document[name], err = strconv.Atoi(value); err != nil {
+				return nil, fmt.Errorf("%s wants a number", name)
+			}
 		}
 	}
 	targets, at := args.position[1:], args.named["at"]

@@ -123,7 +123,7 @@ func Parse(name, text string, extra ...Verb) (*Scenario, error) {
 			}
 			continue
 		case strings.HasPrefix(line, continuation):
-			return nil, fail(fmt.Errorf("output without a command"))
+			return nil, fail(errStrayOutput)
 		}
 		if isDirective(line) {
 			if len(s.Steps) > 0 {
@@ -145,22 +145,11 @@ func Parse(name, text string, extra ...Verb) (*Scenario, error) {
 }
 
 func parseStep(lines []string, at int, verbs map[string]Verb) (Step, error) {
-	step := Step{Line: at + 1, extent: 1}
-	command, want, found := strings.Cut(lines[at], arrow)
-	step.arrow, step.Want = found, strings.TrimSpace(want)
-	for at+step.extent < len(lines) && strings.HasPrefix(lines[at+step.extent], continuation) {
-		if !found || strings.TrimSpace(want) != "" {
-			return step, fmt.Errorf("several lines of output begin under a lone %s", arrow)
-		}
-		if step.extent > 1 {
-			step.Want += "\n"
-		}
-		step.Want += strings.TrimPrefix(lines[at+step.extent], continuation)
-		step.extent++
-	}
-	words := strings.Fields(command)
-	words, err := step.parseMode(words)
+	step, words, err := splitStep(lines, at)
 	if err != nil {
+		return step, err
+	}
+	if words, err = step.parseMode(words); err != nil {
 		return step, err
 	}
 	step.Command = strings.Join(words, " ")
@@ -168,9 +157,28 @@ func parseStep(lines []string, at int, verbs map[string]Verb) (Step, error) {
 	return step, err
 }
 
+// splitStep tells the words of a step from its output, without understanding
+// them.
+func splitStep(lines []string, at int) (step Step, words []string, err error) {
+	step = Step{Line: at + 1, extent: 1}
+	command, want, found := strings.Cut(lines[at], arrow)
+	step.arrow, step.Want = found, strings.TrimSpace(want)
+	for at+step.extent < len(lines) && strings.HasPrefix(lines[at+step.extent], continuation) {
+		if !found || strings.TrimSpace(want) != "" {
+			return step, nil, fmt.Errorf("several lines of output begin under a lone %s", arrow)
+		}
+		if step.extent > 1 {
+			step.Want += "\n"
+		}
+		step.Want += strings.TrimPrefix(lines[at+step.extent], continuation)
+		step.extent++
+	}
+	return step, strings.Fields(command), nil
+}
+
 func (s *Step) parseMode(words []string) ([]string, error) {
 	if len(words) == 0 {
-		return nil, fmt.Errorf("no command")
+		return nil, errNoCommand
 	}
 	switch words[0] {
 	case "await":
@@ -183,13 +191,13 @@ func (s *Step) parseMode(words []string) ([]string, error) {
 		return words, nil
 	}
 	if words = words[1:]; len(words) == 0 {
-		return nil, fmt.Errorf("no command")
+		return nil, errNoCommand
 	}
 	if d, err := time.ParseDuration(words[0]); err == nil {
 		s.Within, words = d, words[1:]
 	}
 	if len(words) == 0 {
-		return nil, fmt.Errorf("no command")
+		return nil, errNoCommand
 	}
 	return words, nil
 }

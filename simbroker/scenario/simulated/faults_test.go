@@ -18,6 +18,7 @@ id X1 coordinator=A
 id X2 coordinator=A
 topic T1 partitions=2
 topic T2 replicas=B,C
+topic T3 message.timestamp.type=LogAppendTime
 
 InitProducerId X1 => ok (P1,0)
 T(P1,0,0,1) T1-0 T(P1,0,0,1) T1-1 => ok @0 ok @0
@@ -69,8 +70,33 @@ fault forget_transactional_id X2 => F7
 DescribeTransactions X2 => TRANSACTIONAL_ID_NOT_FOUND(105)
 T1-1 LEO/HWM/LSO => 3/3/2
 DescribeProducers T1-1 => P1 epoch 1 seq -1 ce CE1 start -1; P2 epoch 0 seq 0 ce -1 start 2
+
+fault lose_requests apis=DescribeProducers at A => F8
+send DescribeProducers T1-0 => sent
+heal F8
+# A clock that is ahead gives a record of now a time to come.
+fault skew_clock by=1h at A => F9
+N(1) T3-0 => ok @0
+heal F9
+wait 10ms
+N(1) T3-0 => ok @1
+ListOffsets ru T3-0 MAX => 0 ts now
 # What is still in place ends with the story.
-fault hold_markers => F8
+fault hold_markers => F10
+`
+
+// connectionStory is about connections, which there are none of in process.
+const connectionStory = `# Answers that do not come, or come bit by bit.
+topic T4
+
+N(2) T4-0 => ok @0
+fault cut_answers apis=DescribeProducers bytes=3 times=1 at A => F1
+DescribeProducers T4-0 => no answer
+DescribeProducers T4-0 => none
+heal F1
+fault trickle_answers apis=DescribeProducers bytes=10 every=20ms at A => F2
+DescribeProducers T4-0 => none
+heal F2
 `
 
 var faultProperties = map[string]string{
@@ -130,6 +156,7 @@ func TestFaultsByControl(t *testing.T) {
 	}
 	defer network.Close()
 	tell(t, faultStory, network)
+	tell(t, connectionStory, network)
 	if left := cluster.Faults(); left != nil {
 		t.Errorf("faults are left: %v", left)
 	}

@@ -1,0 +1,172 @@
+package scenario
+
+import (
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// scenarioFolders hold this project's texts, and nothing else that is called
+// .txt.
+var scenarioFolders = []string{"../../test/litmus", "../../test/rights", "../../test/e2e/testdata"}
+
+// projectTexts are all texts of this project, by file.
+func projectTexts(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, folder := range scenarioFolders {
+		before := len(all)
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) != ".txt" {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			all[path] = string(content)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) == before {
+			t.Errorf("no texts in %s", folder)
+		}
+	}
+	return all
+}
+
+// Every text of the project is in the canonical form; "lso-exporter scenario fmt"
+// writes it.
+func TestTextsAreFormatted(t *testing.T) {
+	for path, text := range projectTexts(t) {
+		got, err := Format(path, text)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got != text {
+			t.Errorf("%s is not formatted: run go run ./cmd/lso-exporter scenario fmt %s", path, strings.TrimPrefix(path, "../../"))
+		}
+	}
+}
+
+// However a text is spaced, its canonical form is the same one.
+func TestFormatOfSpacedTexts(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	for path, text := range projectTexts(t) {
+		spaced := space(text, random)
+		if spaced == text {
+			t.Errorf("%s: nothing was changed", path)
+		}
+		if got, err := Format(path, spaced); err != nil || got != text {
+			t.Errorf("seed %d: %s: %v\n%s\nof\n%s", seed, path, err, got, spaced)
+		}
+	}
+}
+
+// space adds spaces and empty lines where they mean nothing.
+func space(text string, random *rand.Rand) string {
+	var out []string
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, line := range lines {
+		switch {
+		case line == "":
+			line = "  "
+			out = append(out, "")
+		case strings.HasPrefix(line, continuation):
+		case strings.HasPrefix(line, "#"):
+			line += "\t"
+		default:
+			line = spaceWords(line, random)
+		}
+		out = append(out, line)
+		if i+1 == len(lines) {
+			out = append(out, "", " ")
+		}
+	}
+	return "\n\n" + strings.Join(out, "\n")
+}
+
+func spaceWords(line string, random *rand.Rand) string {
+	command, output, found := strings.Cut(line, arrow)
+	words := strings.Fields(command)
+	for i := range words[1:] { // a directive's first space tells what it is
+		words[i+1] += strings.Repeat(" ", random.IntN(3))
+	}
+	line = strings.Join(words, " ")
+	if found {
+		line += arrow + strings.Repeat(" ", random.IntN(3)) + strings.TrimSpace(output)
+	}
+	return line + strings.Repeat(" ", random.IntN(2))
+}
+
+// The canonical form of a text has the same steps.
+func TestFormatKeepsSteps(t *testing.T) {
+	for path, text := range projectTexts(t) {
+		if !strings.Contains(path, "litmus") {
+			continue // commands of other packages
+		}
+		random := rand.New(rand.NewPCG(1, 0))
+		want, err := Parse(path, space(text, random))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Parse(path, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := slices.EqualFunc(want.Steps, got.Steps, func(a, b Step) bool {
+			return a.Mode == b.Mode && a.Within == b.Within && a.Command == b.Command && a.Want == b.Want && a.arrow == b.arrow
+		})
+		if !same {
+			t.Errorf("%s has other steps", path)
+		}
+	}
+}
+
+func TestFormat(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"nothing", "", "\n"},
+		{"a comment without a space", "#story\n##\n#  indented\n", "# story\n##\n#  indented\n"},
+		{"one line of output below", "a  b=>\n  | c\n", "a b => c\n"},
+		{"a line of output that is spaced", "a =>\n  |  c \n", "a =>\n  |  c \n"},
+		{"an empty line of output", "a =>\n  | \n", "a =>\n  | \n"},
+		{"no output, and said so", "a=>\n", "a =>\n"},
+		{"several lines of output", "a =>\n  | b  c\n  | d\n", "a =>\n  | b  c\n  | d\n"},
+		{"line breaks of other systems", "a\r\nb => c\r\n", "a\nb => c\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got, err := Format("text", tt.text); err != nil || got != tt.want {
+				t.Errorf("%q, %v; want %q", got, err, tt.want)
+			}
+		})
+	}
+	for text, want := range map[string]string{
+		"  | a\n":         `text:1: output without a command: "  | a"`,
+		"a\n=> b\n":       `text:2: no command: "=> b"`,
+		"a => b\n  | c\n": `text:1: several lines of output begin under a lone =>: "a => b"`,
+	} {
+		if _, err := Format("text", text); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// Whatever stands in a text, its canonical form stays as it is.
+func FuzzFormat(f *testing.F) {
+	f.Add("#a\ntopic  T1\nx =>\n  | a\n  | b\n")
+	f.Add("a=>  b\n\n\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		once, err := Format("text", text)
+		if err != nil {
+			return
+		}
+		if twice, err := Format("text", once); err != nil || twice != once {
+			t.Errorf("%q becomes %q and then %q (%v)", text, once, twice, err)
+		}
+	})
+}
