@@ -109,11 +109,9 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	id := make([]byte, 16)
-	if _, err := rand.Read(id); err != nil {
+	if c.id, err = newClusterID(); err != nil {
 		return err
 	}
-	c.id = base64.RawURLEncoding.EncodeToString(id)
 	if err := os.WriteFile(c.logging(), []byte(logging), 0o644); err != nil {
 		return err
 	}
@@ -130,6 +128,19 @@ func (c *Cluster) prepare(ctx context.Context) error {
 		c.nodes = append(c.nodes, n)
 	}
 	return c.each(c.nodes, func(n *node) error { return n.format(ctx) })
+}
+
+// newClusterID draws an id as Kafka does: one that begins with a hyphen would be
+// an option to its tools.
+func newClusterID() (string, error) {
+	for id := make([]byte, 16); ; {
+		if _, err := rand.Read(id); err != nil {
+			return "", err
+		}
+		if text := base64.RawURLEncoding.EncodeToString(id); text[0] != '-' {
+			return text, nil
+		}
+	}
 }
 
 func (c *Cluster) startAll(ctx context.Context) error {

@@ -23,6 +23,18 @@ func TestFreePortsDiffer(t *testing.T) {
 	}
 }
 
+func TestClusterIDsAreNoOptions(t *testing.T) {
+	for range 2000 { // one in 64 would be
+		id, err := newClusterID()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(id) != 22 || id[0] == '-' {
+			t.Fatalf("cluster id %q", id)
+		}
+	}
+}
+
 // A test that dies leaves nothing behind: the watchdog's input ends with it.
 func TestWatchdogKillsWhatIsLeft(t *testing.T) {
 	if _, err := exec.LookPath("sleep"); err != nil {
