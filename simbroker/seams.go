@@ -22,12 +22,20 @@ import (
 type peers struct{ *broker }
 
 func (b peers) Fetch(leader kafka.BrokerID, req replica.FetchRequest, done func(replica.FetchResult, error)) {
-	to := b.cluster.broker(leader)
+	if len(b.cluster.faults.installed) == 0 {
+		b.fetch(leader, req, done)
+		return
+	}
 	b.cluster.faults.fetches(b.broker, req, done, func(req replica.FetchRequest, done func(replica.FetchResult, error)) {
-		b.cluster.network.call(b.port, to.port, 0, func(reply func(func())) {
-			to.replicas.Fetch(req, func(r replica.FetchResult) { reply(func() { done(r, nil) }) })
-		}, func(err error) { done(replica.FetchResult{}, err) })
+		b.fetch(leader, req, done)
 	})
+}
+
+func (b peers) fetch(leader kafka.BrokerID, req replica.FetchRequest, done func(replica.FetchResult, error)) {
+	to := b.cluster.broker(leader)
+	b.cluster.network.call(b.port, to.port, 0, func(reply func(func())) {
+		to.replicas.Fetch(req, func(r replica.FetchResult) { reply(func() { done(r, nil) }) })
+	}, func(err error) { done(replica.FetchResult{}, err) })
 }
 
 func (b peers) AlterPartition(change replica.ISRChange, done func(replica.PartitionState, error)) {

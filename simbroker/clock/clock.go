@@ -44,6 +44,16 @@ func (t *Timer) Stop() {
 	}
 }
 
+// Reset has the event happen d from now instead of when it was to happen, or
+// once more. It belongs to events.
+func (t *Timer) Reset(d time.Duration) {
+	if t.index >= 0 {
+		t.loop.events.remove(t.index)
+	}
+	t.stopped = false
+	t.loop.ask(t, d)
+}
+
 // run is the event's moment.
 func (t *Timer) run() {
 	switch h := t.life.host; {
@@ -51,8 +61,9 @@ func (t *Timer) run() {
 		t.f()
 	case t.life.ended():
 	case h.paused:
+		asked := t.seq
 		h.Run(func() {
-			if !t.stopped {
+			if !t.stopped && t.seq == asked {
 				t.f()
 			}
 		})
@@ -123,10 +134,15 @@ func (l *Loop) elapsed() time.Duration {
 func (l *Loop) After(d time.Duration, f func()) *Timer { return l.after(d, Life{}, f) }
 
 func (l *Loop) after(d time.Duration, on Life, f func()) *Timer {
-	l.seq++
-	t := &Timer{loop: l, at: l.elapsed() + max(d, 0), seq: l.seq, life: on, f: f}
-	l.events.add(t)
+	t := &Timer{loop: l, life: on, f: f}
+	l.ask(t, d)
 	return t
+}
+
+func (l *Loop) ask(t *Timer, d time.Duration) {
+	l.seq++
+	t.at, t.seq = l.elapsed()+max(d, 0), l.seq
+	l.events.add(t)
 }
 
 // Post runs f as an event of its own, as soon as possible. On a simulated

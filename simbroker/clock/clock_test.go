@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -240,4 +241,66 @@ func TestKilledHostForgets(t *testing.T) {
 	h.After(2*time.Second, r.note("timer of the new life"))
 	l.Advance(time.Minute)
 	r.want(t, "timer of the new life")
+}
+
+func TestResetMovesAnEventOrHasItHappenOnceMore(t *testing.T) {
+	l := NewSimulated(start)
+	r := &record{loop: l}
+	h := NewHost(l)
+	timer := h.After(10*time.Millisecond, r.note("timer"))
+	h.After(15*time.Millisecond, r.note("other"))
+	timer.Reset(20 * time.Millisecond)
+	l.Advance(time.Second)
+	r.want(t, "other", "timer")
+	timer.Reset(time.Millisecond)
+	timer.Stop()
+	l.Advance(time.Second)
+	r.want(t, "other", "timer")
+	timer.Reset(time.Millisecond)
+	l.Advance(time.Second)
+	r.want(t, "other", "timer", "timer")
+	if want := []int64{15, 20, 2001}; !slices.Equal(r.at, want) {
+		t.Errorf("at %v, want %v", r.at, want)
+	}
+
+	// What a paused host holds back is over with a Reset, too.
+	h.Pause()
+	l.Do(func() {
+		h.Run(func() { timer.Reset(time.Millisecond) })
+		timer.Reset(0)
+	})
+	h.Resume()
+	r.want(t, "other", "timer", "timer")
+	l.Advance(time.Second)
+	r.want(t, "other", "timer", "timer", "timer")
+}
+
+// However many events come and go, they happen in order.
+func TestManyEventsInOrder(t *testing.T) {
+	l := NewSimulated(start)
+	random := rand.New(rand.NewPCG(1, 2))
+	var timers []*Timer
+	var last time.Time
+	ran := 0
+	for range 5000 {
+		timers = append(timers, l.After(time.Duration(random.IntN(1000))*time.Millisecond, func() {
+			if l.Now().Before(last) {
+				t.Fatalf("at %v after %v", l.Now(), last)
+			}
+			last = l.Now()
+			ran++
+		}))
+	}
+	for i, timer := range timers {
+		switch i % 5 {
+		case 0:
+			timer.Stop()
+		case 1:
+			timer.Reset(time.Duration(random.IntN(1000)) * time.Millisecond)
+		}
+	}
+	l.Advance(time.Second)
+	if ran != 4000 {
+		t.Errorf("%d events ran, want 4000", ran)
+	}
 }

@@ -42,9 +42,10 @@ type Broker struct {
 	unsaved []*partition // whose high watermark has moved since the last checkpoint
 	behind  []*partition // led here, with followers that may not be at the log end
 
-	due       []func() // answers and checks for the next event
-	scheduled bool
-	tasks     []*clock.Timer // the periodic tasks' next runs
+	due    []func()       // answers and checks for the next event
+	spare  []func()       // what was due, empty
+	answer *clock.Timer   // that event
+	tasks  []*clock.Timer // the periodic tasks' next runs
 }
 
 // New returns a running broker that hosts nothing.
@@ -60,7 +61,8 @@ func (b *Broker) boot() {
 	b.fetchers = map[kafka.BrokerID]*fetcher{}
 	b.followerFetches = map[kafka.BrokerID]*fetch{}
 	b.sessions = map[kafka.BrokerID]*followerSession{}
-	b.due, b.scheduled, b.unsaved, b.behind = nil, false, nil, nil
+	b.due, b.spare, b.unsaved, b.behind = nil, nil, nil, nil
+	b.answer = nil
 	b.schedule()
 }
 
@@ -124,18 +126,23 @@ func (b *Broker) nowMs() int64 { return b.deps.Clock.Now().UnixMilli() }
 // state must not meet it half done.
 func (b *Broker) later(f func()) {
 	b.due = append(b.due, f)
-	if b.scheduled {
-		return
+	switch {
+	case len(b.due) > 1:
+	case b.answer == nil:
+		b.answer = b.deps.Clock.After(0, b.answerDue)
+	default:
+		b.answer.Reset(0)
 	}
-	b.scheduled = true
-	b.deps.Clock.After(0, func() {
-		b.scheduled = false
-		due := b.due
-		b.due = nil
-		for _, f := range due {
-			f()
-		}
-	})
+}
+
+func (b *Broker) answerDue() {
+	due := b.due
+	b.due = b.spare
+	for _, f := range due {
+		f()
+	}
+	clear(due)
+	b.spare = due[:0]
 }
 
 // Apply takes a partition's published state: the broker creates the log that

@@ -234,7 +234,8 @@ func diverging(log *commitlog.Log, at *FetchPartition) (*commitlog.EpochEnd, err
 		return nil, kafka.ErrOffsetOutOfRange
 	}
 	if end.Epoch < at.LastFetchedEpoch || end.EndOffset < at.Offset {
-		return &end, nil
+		departs := end
+		return &departs, nil
 	}
 	return nil, nil
 }

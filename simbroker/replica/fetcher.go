@@ -25,7 +25,8 @@ type fetcher struct {
 	forget     []kafka.TopicPartition
 	retrying   []*partition // out of the session until they are asked for again
 	restarting bool
-	timer      *clock.Timer
+	overdue    *clock.Timer // of a fetch that is not answered
+	retry      *clock.Timer
 }
 
 func (b *Broker) fetcherOf(leader kafka.BrokerID) *fetcher {
@@ -75,7 +76,7 @@ func (f *fetcher) restart() {
 }
 
 func (f *fetcher) send() {
-	f.timer.Stop()
+	f.retry.Stop()
 	f.fetch++
 	at := f.positions()
 	if len(f.retrying) == len(f.partitions) {
@@ -92,7 +93,11 @@ func (f *fetcher) send() {
 	}
 	f.forget = nil
 	// A leader that never answers, as one that is stopped, is asked anew.
-	f.timer = f.broker.deps.Clock.After(cfg.ReplicaSocketTimeout, f.restart)
+	if f.overdue == nil {
+		f.overdue = f.broker.deps.Clock.After(cfg.ReplicaSocketTimeout, f.restart)
+	} else {
+		f.overdue.Reset(cfg.ReplicaSocketTimeout)
+	}
 	f.broker.deps.Peers.Fetch(f.leader, FetchRequest{
 		ReplicaID: f.broker.id, MaxWait: cfg.ReplicaFetchWaitMax, MinBytes: 1,
 		MaxBytes: cfg.ReplicaFetchResponseMaxBytes, Partitions: at, Session: session,
@@ -114,9 +119,10 @@ func (f *fetcher) send() {
 
 // retryIn sends a fetch after a while; never if d is zero.
 func (f *fetcher) retryIn(d time.Duration) {
-	f.timer.Stop()
+	f.overdue.Stop()
+	f.retry.Stop()
 	if d > 0 {
-		f.timer = f.broker.deps.Clock.After(d, f.send)
+		f.retry = f.broker.deps.Clock.After(d, f.send)
 	}
 }
 

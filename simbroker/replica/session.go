@@ -22,8 +22,14 @@ type followerSession struct {
 	fetchedMs int64 // the last fetch
 	followed  table[followed]
 	news      []*followed // of which there may be something to tell, in that order
+	spare     []*followed // empty
 	outside   []*followed // in whose ISR the follower is not
-	waiting   *sessionFetch
+
+	waiting bool // a fetch does, for which there may not be enough (rule D7)
+	due     bool // it will be answered in the next event
+	req     FetchRequest
+	done    func(FetchResult)
+	timer   *clock.Timer
 }
 
 // followed is a partition of a session.
@@ -37,14 +43,6 @@ type followed struct {
 	logStart  kafka.Offset
 	hasNews   bool // stands in news
 	isOutside bool // stands in outside
-}
-
-// sessionFetch is a fetch of a session that waits (rule D7).
-type sessionFetch struct {
-	req   FetchRequest
-	done  func(FetchResult)
-	timer *clock.Timer
-	due   bool // it will be answered in the next event
 }
 
 // fetchInSession serves a follower's fetch.
@@ -74,9 +72,12 @@ func (b *Broker) fetchInSession(req FetchRequest, done func(FetchResult)) {
 		done(result)
 		return
 	}
-	w := &sessionFetch{req: req, done: done}
-	s.waiting = w
-	w.timer = b.deps.Clock.After(req.MaxWait, s.answer)
+	s.waiting, s.req, s.done = true, req, done
+	if s.timer == nil {
+		s.timer = b.deps.Clock.After(req.MaxWait, s.answer)
+	} else {
+		s.timer.Reset(req.MaxWait)
+	}
 }
 
 // end answers what waits and lets go of all partitions.
@@ -224,7 +225,7 @@ func (fp *followed) lookOutside() {
 // will. What is left to read stays news.
 func (s *followerSession) told(result FetchResult) FetchResult {
 	news := s.news
-	s.news = nil
+	s.news = s.spare
 	told := result.Partitions[:0]
 	for i, fp := range news {
 		fp.hasNews = false
@@ -237,20 +238,22 @@ func (s *followerSession) told(result FetchResult) FetchResult {
 			told = append(told, *got)
 		}
 	}
+	clear(news)
+	s.spare = news[:0]
 	result.Partitions = told
 	return result
 }
 
 // answer answers the waiting fetch, with what there is.
 func (s *followerSession) answer() {
-	w := s.waiting
-	if w == nil {
+	if !s.waiting {
 		return
 	}
-	s.waiting = nil
-	w.timer.Stop()
-	result, _ := s.read(w.req)
-	w.done(s.told(result))
+	done := s.done
+	s.waiting, s.due, s.done = false, false, nil
+	s.timer.Stop()
+	result, _ := s.read(s.req)
+	done(s.told(result))
 }
 
 // wakeFollowers has the followers' sessions look at the partition, and ends the
@@ -258,11 +261,10 @@ func (s *followerSession) answer() {
 func (p *partition) wakeFollowers() {
 	for _, fp := range p.followed {
 		fp.notice()
-		if w := fp.session.waiting; w != nil && !w.due && fp.pressing() {
-			w.due = true
-			s := fp.session
+		if s := fp.session; s.waiting && !s.due && fp.pressing() {
+			s.due = true
 			p.broker.later(func() {
-				if s.waiting == w {
+				if s.due {
 					s.answer()
 				}
 			})
