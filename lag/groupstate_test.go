@@ -246,6 +246,15 @@ func TestStateOverTime(t *testing.T) {
 			{seconds: 10, committed: 8, lso: 9, hwm: 13, members: 1, fetched: marker, want: "blocked readable 0 blocked 0s"},
 			{seconds: 20, committed: 8, lso: 9, hwm: 14, members: 1, want: "blocked readable 0 blocked 10s"},
 		}},
+		{"blocked for no longer than what holds it has stood still, though nobody saw the group come on", []sight{
+			{seconds: 0, committed: 9, lso: 9, hwm: 12, members: 1, want: "caught_up"},
+			{seconds: 10, committed: 9, lso: 9, hwm: 14, members: 1, want: "blocked blocked 0s"},
+			{seconds: 20, unread: true, lso: 9, hwm: 14, want: "none"},
+			{seconds: 30, committed: 9, lso: 9, hwm: 14, members: 1, want: "blocked blocked 20s"},
+			{seconds: 40, unread: true, lso: 15, hwm: 16, want: "none"},
+			{seconds: 50, committed: 15, lso: 15, hwm: 16, members: 1, want: "blocked blocked 0s"},
+			{seconds: 60, committed: 15, lso: 15, hwm: 16, members: 1, want: "blocked blocked 10s"},
+		}},
 		{"READ is missing: nobody can tell a stopped group from one behind a marker", []sight{
 			{seconds: 0, committed: 8, lso: 9, hwm: 9, members: 1, want: "undetermined"},
 			{seconds: 30, committed: 8, lso: 9, hwm: 9, members: 1, want: "undetermined"},

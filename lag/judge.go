@@ -112,7 +112,7 @@ func (j *groupJudge) judgeRow(topic *GroupTopicView, row *GroupPartitionView, p 
 	row.setAges(&s, j.history(memory, read, position), memory.readAt, t.settings.Period)
 	row.State = s.state()
 	m.judge(!s.nothingReadable())
-	row.setBlocked(m, j.sample.Ended)
+	row.setBlocked(m, j.sample.Ended, p.StalledFor)
 }
 
 // partition returns a partition of the sample, and what is remembered of it.
@@ -176,13 +176,14 @@ func (g *Group) assigns() bool {
 	}
 }
 
-// setBlocked fills in since when the group is blocked here.
-func (r *GroupPartitionView) setBlocked(m *commitMemory, at time.Time) {
+// setBlocked fills in since when the group is blocked here: no longer than what
+// holds it has stood still, as it may have come on in a sweep that did not see it.
+func (r *GroupPartitionView) setBlocked(m *commitMemory, at time.Time, stalledFor time.Duration) {
 	if r.State != StateBlocked {
 		m.blocked = time.Time{}
 		return
 	}
-	if m.blocked.IsZero() {
+	if m.blocked.IsZero() || m.blocked.Before(at.Add(-stalledFor)) {
 		m.blocked = at
 	}
 	r.BlockedFor = Known(at.Sub(m.blocked))
