@@ -31,6 +31,8 @@ func TestFaultsPrintThemselves(t *testing.T) {
 		{simbroker.LoseRequests{Broker: 2}, "lose requests at broker 2"},
 		{simbroker.TrickleAnswers{APIs: []kmsg.Key{kmsg.Fetch}, Bytes: 10, Every: time.Second}, "trickle answers to requests Fetch, 10 bytes every 1s"},
 		{simbroker.CutAnswers{Bytes: 7, Times: 2}, "cut answers to requests after 7 bytes, 2 times"},
+		{simbroker.CutOff{Broker: 3}, "cut broker 3 off from the controller"},
+		{simbroker.CutOff{}, "cut all brokers off from the controller"},
 		{simbroker.SkewClock{Broker: 3, By: -time.Minute}, "skew the clock of broker 3 by -1m0s"},
 		{simbroker.ForgetTransactionalID{ID: "x"}, "forget transactional id x"},
 	} {
@@ -176,5 +178,27 @@ func TestHeldFetches(t *testing.T) {
 	s.await("leader 1 epoch 0 ISR [1 2]", func() string { return s.leader(1, "held") })
 	if got := s.offset(2, "held", -2, 0); got != "3" {
 		t.Errorf("follower's log ends at %s", got)
+	}
+}
+
+// A follower that is told to fetch anew while it stands still begins one session, not
+// two of which each takes the other's answers for its own.
+func TestFetchAnewOfAPausedFollower(t *testing.T) {
+	s := simulated(t, small)
+	s.createTopic("idle", 1, 2)
+	s.createTopic("t", 1, 2)
+	s.must(s.Pause(2))
+	s.mustProduce(1, "t", 1, 1, nil)
+	s.Advance(time.Millisecond) // the answer to the fetch that is under way is in the follower's socket
+	remove := s.Install(simbroker.HoldFetches{Topic: "other"})
+	s.mustProduce(1, "idle", 1, 3, nil)
+	s.Advance(time.Second)
+	remove()
+	s.must(s.Resume(2))
+	s.Advance(2 * time.Second)
+	for _, topic := range []string{"idle", "t"} {
+		if got, want := s.offset(2, topic, -2, 0), s.offset(1, topic, -2, 0); got != want {
+			t.Errorf("%s ends at %s at the follower, at %s at the leader", topic, got, want)
+		}
 	}
 }

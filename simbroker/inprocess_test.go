@@ -312,6 +312,39 @@ func TestFailoverTruncatesTheDeposedLeader(t *testing.T) {
 	}
 }
 
+// A deposed leader whose own records end amid the batch in which the new leader's log
+// starts cannot follow it: it is left out, and the others go on (rule F9).
+func TestDeposedLeaderThatCannotFollow(t *testing.T) {
+	s := simulated(t, small)
+	s.createTopic("t", 1, 2, 3)
+	s.must(s.Pause(1))
+	if _, err := s.produce(1, "t", 1, 3, nil); !errors.Is(err, simbroker.ErrTimeout) {
+		t.Fatalf("produce to a paused broker: %v", err)
+	}
+	s.await("leader 2 epoch 1 ISR [2 3]", func() string { return s.leader(2, "t") })
+	s.mustProduce(2, "t", -1, 4, nil)
+	req := kmsg.NewPtrDeleteRecordsRequest()
+	req.TimeoutMillis = 10_000
+	topic := kmsg.NewDeleteRecordsRequestTopic()
+	topic.Topic = "t"
+	partition := kmsg.NewDeleteRecordsRequestTopicPartition()
+	partition.Offset = 3
+	topic.Partitions = append(topic.Partitions, partition)
+	req.Topics = append(req.Topics, topic)
+	s.none(ask[*kmsg.DeleteRecordsResponse](s, 2, req, 2).Topics[0].Partitions[0].ErrorCode)
+	s.must(s.Resume(1)) // finds the records in its socket, and takes itself for the leader
+	s.Advance(time.Minute)
+	s.mustProduce(2, "t", -1, 1, nil)
+	if got := s.leader(1, "t"); got != "leader 2 epoch 1 ISR [2 3]" {
+		t.Error(got)
+	}
+	for broker, end := range map[kafka.BrokerID]string{1: "3", 2: "5", 3: "5"} {
+		if got := s.offset(broker, "t", -2, 0); got != end {
+			t.Errorf("log ends at %s at broker %d, want %s", got, broker, end)
+		}
+	}
+}
+
 // A marker that only the old leader had is written again by the coordinator
 // (litmus test 34).
 func TestMarkerLostInFailoverIsWrittenAgain(t *testing.T) {

@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -71,7 +70,9 @@ func (f *fetcher) restart() {
 	f.restarting = true
 	f.broker.later(func() {
 		f.restarting = false
-		f.send()
+		if f.session == 0 { // else an answer that came before has begun it
+			f.send()
+		}
 	})
 }
 
@@ -191,6 +192,7 @@ func (f *fetcher) take(result FetchResult) {
 		}
 		p.take(got)
 		switch {
+		case p.fetcher != f: // it has failed
 		case p.retryAtMs > now:
 			f.retrying, f.forget = append(f.retrying, p), append(f.forget, got.Partition)
 		case end != p.log.LogEndOffset() || start != p.log.LogStartOffset() || got.Err != nil || got.Diverging != nil:
@@ -218,12 +220,18 @@ func (p *partition) take(got *FetchedPartition) {
 }
 
 // append takes over records, high watermark and log start (rules F3 and F9).
+//
+// What a deposed leader alone has may end amid a batch of the new leader, whose log
+// starts in that batch since records were deleted: no epoch is left there by which it
+// would show that they differ, and the batch does not fit. Kafka counts the partition
+// among the failed ones then, and fetches it no more until it gets another leader.
 func (p *partition) append(got *FetchedPartition) {
 	if batches := got.Records.Batches(); len(batches) > 0 {
 		first := batches[0].BaseOffset
 		if end := p.log.LogEndOffset(); first < end {
 			if p.log.LogStartOffset() != end {
-				panic(fmt.Sprintf("replica: leader sends offset %d to a log that ends at %d: %v", first, end, p))
+				p.stopFetching()
+				return
 			}
 			// A log that was to start amid a batch starts with that batch.
 			p.log.Reset(first, p.broker.nowMs())
