@@ -37,7 +37,7 @@ type broker struct {
 	elections  elections
 	// inProcess are the calls of Request under way, to be told when the broker
 	// dies.
-	inProcess []*inProcessCall
+	inProcess []*Call
 
 	cleanEpoch int64  // the registration that ended by a controlled shutdown, else -1
 	started    func() // called once it is unfenced after a start; then nil
@@ -139,6 +139,15 @@ func (b *broker) end(state State) {
 	for _, call := range calls {
 		call.fail(ErrConnectionRefused)
 	}
+}
+
+// stop begins a controlled shutdown, which calls done in the end.
+func (b *broker) stop(done func()) {
+	b.agent.Stop(func(epoch int64) {
+		b.cleanEpoch = epoch
+		b.end(Stopped)
+		done()
+	})
 }
 
 // changed takes an update of the metadata to the rooms.

@@ -90,6 +90,11 @@ func (c *Cluster) Start(id kafka.BrokerID) error {
 	return c.boot(starting)
 }
 
+// BeginStart is Start that does not wait.
+func (c *Cluster) BeginStart(id kafka.BrokerID) error {
+	return c.act("start", id, func(b *broker) { b.boot(func() {}) }, Killed, Stopped)
+}
+
 // Stop shuts a broker down in the controlled way: what it leads moves away
 // first.
 func (c *Cluster) Stop(id kafka.BrokerID) error {
@@ -97,13 +102,12 @@ func (c *Cluster) Stop(id kafka.BrokerID) error {
 	if err := c.act("stop", id, func(b *broker) { stopping = b }, Running); err != nil {
 		return err
 	}
-	return c.await(fmt.Sprintf("stop broker %d", id), func(done func()) {
-		stopping.agent.Stop(func(epoch int64) {
-			stopping.cleanEpoch = epoch
-			stopping.end(Stopped)
-			done()
-		})
-	})
+	return c.await(fmt.Sprintf("stop broker %d", id), stopping.stop)
+}
+
+// BeginStop is Stop that does not wait: the broker is Running until it is Stopped.
+func (c *Cluster) BeginStop(id kafka.BrokerID) error {
+	return c.act("stop", id, func(b *broker) { b.stop(func() {}) }, Running)
 }
 
 // boot starts brokers and waits until all are unfenced.
