@@ -226,7 +226,7 @@ func newCluster(cfg Config, static []property.Values, listeners [][]listenerSett
 func (c *Cluster) publish(to kafka.BrokerID, u *controller.Update) {
 	b := c.broker(to)
 	if b.alive {
-		c.network.send(b.port, func() { b.agent.Update(u) })
+		c.network.publish(b.port, func() { b.agent.Update(u) })
 	}
 }
 

@@ -94,6 +94,15 @@ type SkewClock struct {
 	By     time.Duration
 }
 
+// CutOff keeps a broker and the controller from hearing of each other; clients and
+// other brokers reach it. The controller fences it after its session timeout and
+// elects others in its place, and the broker, which does not learn of that, goes on
+// leading, coordinating and telling what it knew. When the fault is removed, what was
+// on its way arrives, in order.
+type CutOff struct {
+	Broker kafka.BrokerID // 0 matches every broker
+}
+
 // DelayLoading makes coordinators take their time after an election: a broker
 // that has come to lead a partition of __transaction_state or
 // __consumer_offsets answers NOT_COORDINATOR for as long as it is Unaware, and
@@ -122,6 +131,7 @@ func (LoseRequests) fault()          {}
 func (TrickleAnswers) fault()        {}
 func (CutAnswers) fault()            {}
 func (SkewClock) fault()             {}
+func (CutOff) fault()                {}
 
 // String implements fmt.Stringer.
 func (f HoldMarkers) String() string { return "hold markers" + ofPartitions(f.Topic, f.Partitions) }
@@ -190,6 +200,14 @@ func (f SkewClock) String() string {
 	return s + fmt.Sprintf(" by %v", f.By)
 }
 
+// String implements fmt.Stringer.
+func (f CutOff) String() string {
+	if f.Broker == 0 {
+		return "cut all brokers off from the controller"
+	}
+	return fmt.Sprintf("cut broker %d off from the controller", f.Broker)
+}
+
 func ofPartitions(topic string, partitions []int32) string {
 	switch {
 	case topic == "" && len(partitions) == 0:
@@ -250,6 +268,8 @@ func (c *Cluster) Inject(f Fault) (id int) {
 			c.fetchAnew()
 		case SkewClock:
 			c.setClocks()
+		case CutOff:
+			c.setCuts()
 		}
 		c.logf("fault %d: %s", id, f)
 	})
@@ -307,8 +327,11 @@ func (f *faults) remove(i *installation) {
 		return
 	}
 	f.installed = slices.Delete(f.installed, at, at+1)
-	if _, ok := i.fault.(SkewClock); ok {
+	switch i.fault.(type) {
+	case SkewClock:
 		i.cluster.setClocks()
+	case CutOff:
+		i.cluster.setCuts()
 	}
 	for _, release := range i.held {
 		release()
@@ -335,6 +358,16 @@ func (c *Cluster) setClocks() {
 			}
 		}
 		b.host.Skew(skew)
+	}
+}
+
+// setCuts cuts brokers off from the controller by what is installed.
+func (c *Cluster) setCuts() {
+	for _, b := range c.brokers {
+		b.port.setCut(slices.ContainsFunc(c.faults.installed, func(i *installation) bool {
+			f, ok := i.fault.(CutOff)
+			return ok && (f.Broker == 0 || f.Broker == b.id)
+		}))
 	}
 }
 

@@ -125,6 +125,7 @@ var faultKinds = map[string]faultKind{
 		}
 		return SkewClock{d.Broker, time.Duration(d.By)}, nil
 	}},
+	"cut_off": {[]string{"broker"}, func(d faultDocument) (Fault, error) { return CutOff{d.Broker}, nil }},
 	"forget_transactional_id": {[]string{"transactional_id"}, func(d faultDocument) (Fault, error) {
 		if d.TransactionalID == "" {
 			return nil, errors.New("transactional_id is missing")
@@ -207,6 +208,8 @@ func documentOf(f Fault) faultDocument {
 		return faultDocument{Kind: "cut_answers", Broker: f.Broker, APIs: apiNames(f.APIs), Bytes: f.Bytes, Times: f.Times}
 	case SkewClock:
 		return faultDocument{Kind: "skew_clock", Broker: f.Broker, By: skew(f.By)}
+	case CutOff:
+		return faultDocument{Kind: "cut_off", Broker: f.Broker}
 	case ForgetTransactionalID:
 		return faultDocument{Kind: "forget_transactional_id", TransactionalID: f.ID}
 	}

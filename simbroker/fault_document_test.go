@@ -27,6 +27,7 @@ func TestFaultDocuments(t *testing.T) {
 		`{"fault":"lose_requests","broker":2}`:                                 simbroker.LoseRequests{Broker: 2},
 		`{"fault":"trickle_answers","apis":["Fetch"],"bytes":10,"every":"1s"}`: simbroker.TrickleAnswers{APIs: []kmsg.Key{kmsg.Fetch}, Bytes: 10, Every: time.Second},
 		`{"fault":"cut_answers","times":1,"bytes":7}`:                          simbroker.CutAnswers{Bytes: 7, Times: 1},
+		`{"fault":"cut_off","broker":3}`:                                       simbroker.CutOff{Broker: 3},
 		`{"fault":"skew_clock","broker":3,"by":"-5m0s"}`:                       simbroker.SkewClock{Broker: 3, By: -5 * time.Minute},
 		`{"fault":"forget_transactional_id","transactional_id":"x"}`:           simbroker.ForgetTransactionalID{ID: "x"},
 	} {

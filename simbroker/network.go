@@ -28,6 +28,10 @@ type port struct {
 	// answered, in the order of asking.
 	waiting map[uint64]*call
 	asked   uint64
+	// cut says that nothing passes between this node and the controller. held is
+	// what would have, in its order.
+	cut  bool
+	held []func()
 }
 
 func newPort(loop *clock.Loop) *port {
@@ -36,6 +40,27 @@ func newPort(loop *clock.Loop) *port {
 
 // send runs f at a node, a latency from now.
 func (n *network) send(to *port, f func()) { to.host.After(n.latency, f) }
+
+// publish runs f at a node, a latency from now, on behalf of the controller.
+func (n *network) publish(to *port, f func()) {
+	if !to.cut {
+		n.send(to, f)
+		return
+	}
+	life := to.host.Life()
+	to.held = append(to.held, func() { life.After(n.latency, f) })
+}
+
+// setCut cuts the node off from the controller, or connects it again: then what was
+// held goes on its way.
+func (p *port) setCut(cut bool) {
+	p.cut = cut
+	for !p.cut && len(p.held) > 0 {
+		f := p.held[0]
+		p.held = p.held[1:]
+		f()
+	}
+}
 
 // call takes a request to another node: serve runs there, and must give its
 // answer to reply, once, now or later; what reply is given runs here. Instead,
@@ -96,6 +121,7 @@ func (c *call) settle(f func()) {
 // die ends a node's life: its events vanish and its callers are told.
 func (p *port) die() {
 	p.alive = false
+	p.held = nil
 	p.host.Kill()
 	waiting := p.waiting
 	p.waiting = make(map[uint64]*call)
@@ -104,14 +130,18 @@ func (p *port) die() {
 	}
 }
 
-// link is a broker's way to the controller, which never fails.
+// link is a broker's way to the controller, which never fails, though it may be cut.
 func (n *network) link(from *port, c *controller.Controller) controller.Link {
 	return func(request func(*controller.Controller) func()) {
 		life := from.host.Life()
-		n.loop.After(n.latency, func() {
-			if reply := request(c); reply != nil {
+		var arrive func()
+		arrive = func() {
+			if from.cut {
+				from.held = append(from.held, arrive)
+			} else if reply := request(c); reply != nil {
 				life.After(n.latency, reply)
 			}
-		})
+		}
+		n.loop.After(n.latency, arrive)
 	}
 }

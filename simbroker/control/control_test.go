@@ -122,7 +122,7 @@ func TestFaults(t *testing.T) {
 		{"GET", "/faults", "", 200, "[" + delay + "]\n"},
 		{"DELETE", "/faults", "", 200, "fault 2 withdrawn\n"},
 		{"GET", "/faults", "", 200, "[]\n"},
-		{"POST", "/faults", `{"fault": "flood"}`, 400, `not the description of a fault: fault "flood" is none; expected one of cut_answers, delay_loading, delay_requests, drop_markers, fail_requests, forget_transactional_id, hold_fetches, hold_markers, lose_requests, skew_clock, trickle_answers` + "\n"},
+		{"POST", "/faults", `{"fault": "flood"}`, 400, `not the description of a fault: fault "flood" is none; expected one of cut_answers, cut_off, delay_loading, delay_requests, drop_markers, fail_requests, forget_transactional_id, hold_fetches, hold_markers, lose_requests, skew_clock, trickle_answers` + "\n"},
 	} {
 		s.play(t, h)
 	}
