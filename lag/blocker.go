@@ -18,7 +18,8 @@ type Blocker struct {
 	// empty where it did not say.
 	State TransactionState
 	// Coordinator is the broker that listed the transactional id; NoBroker where
-	// none did.
+	// none did. An unknown verdict keeps the one that did for as long as it is one
+	// of the cluster's brokers.
 	Coordinator BrokerID
 
 	// Producer is the producer of the transaction, as the partition's leader
@@ -35,7 +36,8 @@ type Blocker struct {
 	AgeSource AgeSource
 
 	// Deadline is when its coordinator may abort it; known while it is ongoing
-	// or overdue.
+	// or overdue. It is never later than Timeout after the first sweep that heard
+	// of the transaction, however far ahead the coordinator's clock is.
 	Deadline Optional[time.Time]
 
 	// Groups are the groups that have read up to the last stable offset and have
@@ -176,6 +178,11 @@ type blockerMemory struct {
 	transactionalID string
 	coordinator     BrokerID
 
+	// begun is the start of the last transaction that a coordinator said to hold
+	// the partition, by its clock, and begunBy when this tracker first heard of it:
+	// by then it had begun, whatever that clock says.
+	begun, begunBy time.Time
+
 	// suspected is the proof of which the sweep suspectedIn gave one half, or
 	// more; empty for none. Of a proof that the transaction is ownerless, the
 	// coordinators that know nothing of it did so in suspectedTerms.
@@ -192,6 +199,7 @@ type evidence struct {
 	topic        string
 	partition    *Partition
 	transactions *Transactions // nil if nobody was asked
+	brokers      []Broker      // of the cluster
 	lso          Offset        // as reported
 	logStart     Optional[Offset]
 	at           time.Time // of the offsets
@@ -227,7 +235,9 @@ func (m *partitionMemory) judge(v *PartitionView, e evidence) {
 	if f.verdict == "" {
 		return
 	}
-	v.Blocker = m.follow(f, e).conclude(f, e, v.StalledFor)
+	b := m.follow(f, e)
+	b.date(f, e)
+	v.Blocker = b.conclude(f, e, v.StalledFor)
 }
 
 // find goes through the rows of the table of measurements.md 4, in their order,
@@ -336,13 +346,23 @@ func (e *evidence) findOwner(holder *Producer) finding {
 }
 
 // of returns the transaction of a producer id: of several, as a coordinator
-// that has moved may still list it, the one that is described. It returns nil if
-// none was found.
+// that has lost its office may still list it, one that is described, by the
+// coordinator in office before any other. It returns nil if none was found.
 func (t *Transactions) of(id ProducerID) *Transaction {
+	weight := func(t *Transaction) int {
+		switch {
+		case t == nil:
+			return 0
+		case t.Undescribed != ReasonNone:
+			return 1
+		case t.Displaced:
+			return 2
+		}
+		return 3
+	}
 	var found *Transaction
 	for i := range t.Found {
-		each := &t.Found[i]
-		if each.Producer == id && (found == nil || found.Undescribed != ReasonNone && each.Undescribed == ReasonNone) {
+		if each := &t.Found[i]; each.Producer == id && weight(each) > weight(found) {
 			found = each
 		}
 	}
@@ -362,25 +382,16 @@ func (e *evidence) findState(t *Transaction) finding {
 		f.reason = ReasonNotYetConfirmed // the id has just got another producer id
 	case t.State == Ongoing && listed:
 		f.verdict, f.reason, f.inTime = OngoingTransaction, ReasonNone, true
-		if deadline, ok := t.deadline().Get(); ok && e.at.After(deadline.Add(t.scanPeriod()+overdueGrace)) {
-			f.verdict = Overdue
-		}
 	case t.State.preparing() && (listed || t.empty()):
 		f.verdict, f.reason, f.inTime = Completing, ReasonNone, listed
-	case t.State.ended(), t.State == Ongoing, t.State.preparing():
-		f.reason, f.suspect = ReasonNotYetConfirmed, Hanging
-	default:
+	case !t.State.ended() && t.State != Ongoing && !t.State.preparing():
 		f.reason = ReasonUnexpectedState
+	case t.Displaced:
+		f.reason = ReasonCoordinatorUnavailable // what it does not know proves nothing
+	default:
+		f.reason, f.suspect = ReasonNotYetConfirmed, Hanging
 	}
 	return f
-}
-
-// deadline is from when on the coordinator may abort the transaction.
-func (t *Transaction) deadline() Optional[time.Time] {
-	if !t.Start.known {
-		return Optional[time.Time]{}
-	}
-	return Known(t.Start.value.Add(t.Timeout))
 }
 
 // scanPeriod is how late the coordinator may find that it should.
@@ -423,6 +434,25 @@ func (m *partitionMemory) follow(f finding, e evidence) *blockerMemory {
 	}
 	b.weigh(f, e)
 	return b
+}
+
+// date notes when the transaction of a finding began.
+func (b *blockerMemory) date(f finding, e evidence) {
+	if !f.inTime || !f.transaction.Start.known {
+		return
+	}
+	if start := f.transaction.Start.value; !start.Equal(b.begun) {
+		b.begun, b.begunBy = start, e.at
+	}
+}
+
+// startedBy is when the transaction of a finding began at the latest, and whose clock
+// says so: the coordinator's, unless that is ahead.
+func (b *blockerMemory) startedBy() (time.Time, AgeSource) {
+	if b.begun.After(b.begunBy) {
+		return b.begunBy, AgeByObservation
+	}
+	return b.begun, AgeByCoordinator
 }
 
 // weigh keeps count of the sweeps that prove a verdict.
@@ -485,13 +515,21 @@ func (b *blockerMemory) conclude(f finding, e evidence, stalled time.Duration) *
 		v.TransactionalID, v.Coordinator = f.transaction.ID, f.transaction.Coordinator
 		v.State = f.transaction.State
 	case f.verdict == Unknown:
-		v.TransactionalID, v.Coordinator = b.transactionalID, b.coordinator
+		v.TransactionalID = b.transactionalID
+		if slices.ContainsFunc(e.brokers, func(broker Broker) bool { return broker.ID == b.coordinator }) {
+			v.Coordinator = b.coordinator // for as long as it is one of the cluster's
+		}
 	}
 	if l := e.partition.Lookup; l.ProducersFailed == ReasonNone {
 		v.OpenTransactions = Known(l.open())
 	}
-	if v.Verdict == OngoingTransaction || v.Verdict == Overdue {
-		v.Deadline = f.transaction.deadline()
+	if t := f.transaction; v.Verdict == OngoingTransaction && t.Start.known {
+		start, _ := b.startedBy()
+		deadline := start.Add(t.Timeout)
+		v.Deadline = Known(deadline)
+		if e.at.After(deadline.Add(t.scanPeriod() + overdueGrace)) {
+			v.Verdict = Overdue
+		}
 	}
 	v.Age, v.AgeSource = b.age(f, e)
 	if v.Age < stalled {
@@ -505,7 +543,8 @@ func (b *blockerMemory) conclude(f finding, e evidence, stalled time.Duration) *
 // elsewhere is another transaction: neither counts.
 func (b *blockerMemory) age(f finding, e evidence) (time.Duration, AgeSource) {
 	if f.inTime && f.transaction.Start.known {
-		return e.at.Sub(f.transaction.Start.value), AgeByCoordinator
+		start, source := b.startedBy()
+		return e.at.Sub(start), source
 	}
 	producer := f.producer
 	if producer == nil && f.verdict == Unknown && b.producer >= 0 {

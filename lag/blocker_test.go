@@ -42,6 +42,12 @@ func transaction(id string, producer ProducerID, state TransactionState, start, 
 	return t
 }
 
+// displaced is what a broker says that does not coordinate the id by Metadata.
+func displaced(t Transaction) Transaction {
+	t.Displaced = true
+	return t
+}
+
 // lookedUp is one sweep's look at partition t-0.
 type lookedUp struct {
 	at              float64
@@ -57,6 +63,7 @@ type lookedUp struct {
 	reread    Reason        // why the last stable offset was not read again
 	unasked   bool          // no coordinator was asked
 	not       bool          // nothing was looked up
+	brokers   []Broker      // of the cluster; nil for all
 	unread    bool          // the partition was not read
 
 	want string // see showBlocker
@@ -88,6 +95,9 @@ func (l lookedUp) sample() Sample {
 		}
 	}
 	s := sampled(l.at, topic(1, p))
+	if l.brokers != nil {
+		s.Cluster = Known(Cluster{ID: "c", Brokers: l.brokers})
+	}
 	if !l.not && !l.unasked {
 		s.Transactions = &Transactions{Found: l.found, Uncovered: orNone(l.uncovered), Unseen: orNone(l.unseen)}
 		for _, epoch := range l.epochs {
@@ -170,9 +180,19 @@ func TestVerdicts(t *testing.T) {
 			{at: 20, lso: 3, hwm: 8, producers: []Producer{open(1, 1, 3, none)}, found: []Transaction{transaction("x", 1, Ongoing, 19, 60, 0)},
 				want: "ongoing x at 2 (1,1) of 1, 20s observed, 59s left"},
 		}},
-		{"a start in the future, by the coordinator's clock, is no negative age", []lookedUp{
-			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Ongoing, 25, 60, 0)},
-				want: "ongoing x at 2 (1,0) of 1, 0s observed, 1m5s left"},
+		{"a coordinator's clock that is ahead gives no negative age, and no more time than the timeout", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Ongoing, 50, 60, 0)},
+				want: "ongoing x at 2 (1,0) of 1, 0s observed, 1m0s left"},
+			{at: 60, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Ongoing, 50, 60, 0)},
+				want: "ongoing x at 2 (1,0) of 1, 40s observed, 20s left"},
+			{at: 96, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Ongoing, 50, 60, 0)},
+				want: "overdue x at 2 (1,0) of 1, 1m16s observed, -16s left"},
+		}},
+		{"the next transaction, by a clock that is ahead, has its own time", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Ongoing, 50, 60, 0)},
+				want: "ongoing x at 2 (1,0) of 1, 0s observed, 1m0s left"},
+			{at: 60, lso: 3, hwm: 7, producers: []Producer{open(1, 1, 3, none)}, found: []Transaction{transaction("x", 1, Ongoing, 85, 60, 0)},
+				want: "ongoing x at 2 (1,1) of 1, 40s observed, 1m0s left"},
 		}},
 		{"ongoing without a start has no deadline", []lookedUp{
 			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Ongoing, none, 60, 0)}, want: "ongoing x at 2 (1,0) of 1, 0s observed"},
@@ -227,6 +247,31 @@ func TestVerdicts(t *testing.T) {
 		}},
 
 		// Answers from another moment.
+		{"a coordinator that has lost its office proves nothing", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{displaced(transaction("x", 1, CompleteCommit, 0, 60))},
+				want: "unknown coordinator_unavailable x at 2 (1,0) of 1, 0s observed"},
+			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{displaced(transaction("x", 1, CompleteCommit, 0, 60))},
+				want: "unknown coordinator_unavailable x at 2 (1,0) of 1, 10s observed"},
+		}},
+		{"nor is it believed where the one in office says otherwise", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{displaced(transaction("x", 1, CompleteCommit, 0, 60)), transaction("x", 1, Ongoing, 8, 60, 0)},
+				want: "ongoing x at 2 (1,0) of 1, 12s coordinator, 48s left"},
+			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{displaced(transaction("x", 1, Ongoing, 8, 60, 0)), transaction("x", 1, CompleteCommit, 8, 60)},
+				want: "unknown not_yet_confirmed x at 2 (1,0) of 1, 10s observed"},
+			{at: 40, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, CompleteCommit, 8, 60), displaced(transaction("x", 1, Ongoing, 8, 60, 0))},
+				want: "hanging x at 2 (1,0) of 1, 20s observed"},
+		}},
+		{"one that is about to be known as in office is believed that the transaction is open", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{displaced(transaction("x", 1, Ongoing, 8, 60, 0))},
+				want: "ongoing x at 2 (1,0) of 1, 12s coordinator, 48s left"},
+		}},
+		{"a coordinator that has left the cluster is not named", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, Ongoing, 8, 60, 0)},
+				want: "ongoing x at 2 (1,0) of 1, 12s coordinator, 48s left"},
+			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, uncovered: ReasonCoordinatorUnreachable, want: "unknown coordinator_unreachable x at 2 (1,0) of 1, 10s observed"},
+			{at: 40, lso: 3, hwm: 7, producers: []Producer{p1}, uncovered: ReasonCoordinatorUnavailable, brokers: []Broker{{ID: 1}, {ID: 3}},
+				want: "unknown coordinator_unavailable x at -1 (1,0) of 1, 20s observed"},
+		}},
 		{"a lagging follower describes a transaction that is over", []lookedUp{
 			{at: 20, lso: 5, hwm: 9, producers: []Producer{open(1, 0, 3, none), open(2, 0, 5, none)},
 				found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, want: "unknown stale_answer of 2, 0s observed"},

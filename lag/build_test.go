@@ -34,7 +34,7 @@ func four(seconds float64, number int32, logStart, lso, hwm, leo Offset) Partiti
 // sampled returns the sample of a sweep that ended at some time.
 func sampled(seconds float64, topics []Topic, groups ...Group) Sample {
 	w := at(seconds)
-	return Sample{Started: w.Sent, Ended: w.Answered, Cluster: Known(Cluster{ID: "c"}), Topics: topics, Groups: groups}
+	return Sample{Started: w.Sent, Ended: w.Answered, Cluster: Known(Cluster{ID: "c", Brokers: []Broker{{ID: 1}, {ID: 2}, {ID: 3}}}), Topics: topics, Groups: groups}
 }
 
 // topic returns a topic named t with an id made of one byte.

@@ -92,6 +92,12 @@ type Transaction struct {
 	Producer    ProducerID // for which it was listed
 	Coordinator BrokerID
 
+	// Displaced says that another broker leads the partition of
+	// __transaction_state that keeps the id, or none, as far as the sweep's
+	// Metadata knows: the coordinator has just taken office, or does not know yet
+	// that it has lost it, and its word is the older one.
+	Displaced bool
+
 	// Undescribed is why the coordinator's description is not known; if it is
 	// not ReasonNone, all below is empty.
 	Undescribed Reason

@@ -155,7 +155,7 @@ func (t *Tracker) observeTopics(view *View, s Sample) {
 				view.Skewed += h.take(&topic.Partitions[j])
 			}
 			memory.partitions[j].judge(&p, evidence{
-				topic: topic.Name, partition: &topic.Partitions[j], transactions: s.Transactions, sweep: t.sweeps,
+				topic: topic.Name, partition: &topic.Partitions[j], transactions: s.Transactions, brokers: s.Cluster.value.Brokers, sweep: t.sweeps,
 			})
 			if b := p.Blocker; b != nil && b.TransactionalID != "" && !t.settings.TellsTransaction(b.TransactionalID) {
 				p.Blocker = nil
