@@ -41,9 +41,10 @@ type fake struct {
 	// response or an error that it returns is the answer.
 	before func(broker int32, req kmsg.Request) (kmsg.Response, error)
 
-	latency time.Duration  // of every answer
-	hung    map[int32]bool // brokers that never answer
-	dead    map[int32]bool // brokers that refuse connections
+	oneAddress bool           // the seeds' is none of the brokers'
+	latency    time.Duration  // of every answer
+	hung       map[int32]bool // brokers that never answer
+	dead       map[int32]bool // brokers that refuse connections
 
 	calls []call
 }
@@ -163,6 +164,15 @@ func (f *fake) Seeds() []int32 {
 		seeds[i] = -int32(100 - i)
 	}
 	return seeds
+}
+
+// seedAddress is the address of the broker that a seed reaches; empty for the
+// seeds of a cluster behind one address.
+func (f *fake) seedAddress(id int32) string {
+	if f.oneAddress {
+		return ""
+	}
+	return fmt.Sprint("127.0.0.1:", 9000+f.brokers[id+100])
 }
 
 // Request implements Client.

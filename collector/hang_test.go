@@ -85,8 +85,12 @@ func TestHangingBrokerIsAskedOnceASweep(t *testing.T) {
 					n++
 				}
 			}
-			if n != 1 {
-				t.Errorf("sweep %d: %d requests to the broker that hangs, want 1", i, n)
+			want := 1
+			if i == 0 { // its turn for Metadata, after which it has a chance in step 1
+				want = 2
+			}
+			if n != want {
+				t.Errorf("sweep %d: %d requests to the broker that hangs, want %d", i, n, want)
 			}
 			time.Sleep(10 * time.Second)
 		}
@@ -340,13 +344,8 @@ func TestSilentBrokerAtAShortPeriod(t *testing.T) {
 						if took := time.Since(begun); timeout == 0 && took > 115*time.Millisecond {
 							t.Errorf("sweep %d took %v, for more than a quarter of the deadline", n, took)
 						}
-						// A Metadata request that takes up the sweep costs it whole.
-						lost := n == 1 && silent == 1 && timeout == 375*time.Millisecond
 						for i := range 3 {
 							want := fmt.Sprintf("ongoing none x%d", i)
-							if lost {
-								want = "no topic orders"
-							}
 							if got := blocker(v, "orders", i); int32(i+1) != silent && got != want {
 								t.Errorf("sweep %d: %s, want %s; missed %v", n, got, want, v.Missed)
 							}
@@ -386,7 +385,7 @@ func TestBrokerThatNobodyAskedIsNotSilent(t *testing.T) {
 		s.Sweep(ctx)
 		f.set(func() {
 			f.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {
-				if broker == 1 && req.Key() == kmsg.Metadata.Int16() {
+				if req.Key() == kmsg.Metadata.Int16() {
 					f.set(func() { f.hung[1] = true }) // from the next request on
 				}
 				return nil, nil

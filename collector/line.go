@@ -27,6 +27,10 @@ type line struct {
 	// others is found alive, and is waited for the next time.
 	probe bool
 
+	// contacts is where it is noted that the broker is asked; nil: where the sweep
+	// notes it when the request is sent.
+	contacts *contacts
+
 	// api is what its requests count as; empty: as the API that they are.
 	api string
 
@@ -72,11 +76,12 @@ func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKi
 		l.fail(errOver)
 		return answered{}, l.failure
 	}
-	l.sweep.contacts.ask(l.id, o.Now())
+	contacts := cmp.Or(l.contacts, l.sweep.contacts)
+	contacts.ask(l.id, o.Now())
 	a, err := o.askAs(ctx, cmp.Or(l.api, kmsg.NameForKey(req.Key())), l.sweep.client, l.id, req)
 	miss := missOfError(err)
 	if miss == "" || miss == lag.MissAPIMissing {
-		l.sweep.contacts.hear(l.id)
+		contacts.hear(l.id)
 	}
 	if miss != "" && miss != lag.MissAPIMissing {
 		l.fail(err)

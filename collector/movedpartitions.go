@@ -27,14 +27,18 @@ func (w *sweep) readMovedPartitions(ctx context.Context) {
 	}
 	w.budget.take()
 	order := w.metadataOrder()
-	if i := slices.Index(order, w.asked); i >= 0 && len(order) > 1 {
-		order = append(slices.Delete(order, i, i+1), w.asked) // it was wrong
+	if i := slices.Index(order, w.asked); i >= 0 { // it was wrong: after the others, before the seeds
+		order = slices.Delete(order, i, i+1)
+		seeds := slices.IndexFunc(order, func(id int32) bool { return id < 0 })
+		if seeds < 0 {
+			seeds = len(order)
+		}
+		order = slices.Insert(order, seeds, w.asked)
 	}
-	resp, err := w.askMetadata(ctx, order)
-	if err != nil {
+	now, err := w.askLayout(ctx, order, w.layout, false)
+	if err != nil || now.isBehind(w.layout) {
 		return
 	}
-	now := newLayout(resp, nil, w.options.Topics)
 	fresh := make(map[int]bool)
 	for _, place := range moved {
 		if w.update(place, now) {

@@ -27,11 +27,10 @@ func (w *sweep) dropNewcomers(ctx context.Context) {
 	if !suspect || !w.budget.take() {
 		return
 	}
-	resp, err := w.askMetadata(ctx, w.metadataOrder())
+	now, err := w.askLayout(ctx, w.metadataOrder(), w.layout, false)
 	if err != nil {
 		return
 	}
-	now := newLayout(resp, nil, w.options.Topics)
 	for o := range orphans {
 		if _, exists := now.place(o.topic, o.partition); exists {
 			w.dropCommits(o)

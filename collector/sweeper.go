@@ -5,7 +5,7 @@
 //
 // A sweep of a cluster with B brokers goes like this:
 //
-//	Metadata, from any broker that answers                         1
+//	Metadata, from one broker after the other, sweep by sweep      1
 //	step 1, each broker on its own:
 //	    ListGroups                                                 B
 //	    DescribeGroups, ConsumerGroupDescribe, of its own groups 2 B
@@ -37,7 +37,6 @@ package collector
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -55,8 +54,9 @@ import (
 // were there, and which brokers failed. It is not safe for concurrent use.
 //
 // A broker that hangs delays one sweep by at most Options.BrokerTimeout, the
-// one that finds out; that sweep sends it nothing more. From then on it is
-// suspended: each sweep sends it one request. If it is done with step 1 when
+// one that finds out; that sweep sends it nothing more. One that lets Metadata wait
+// is overtaken by the next broker, and has until the others are done with step 1. From
+// then on it is suspended: each sweep sends it one request. If it is done with step 1 when
 // the others are, or a moment later (a twentieth of BrokerTimeout), it takes
 // part in the sweep as if nothing had been; if it answers later, in the next.
 type Sweeper struct {
@@ -140,6 +140,7 @@ type sweep struct {
 	misses  misses
 
 	contacts *contacts
+	answers  int // to Metadata
 
 	layout *layout
 	known  map[string]knownGroup // as the sweep before left it
@@ -148,6 +149,7 @@ type sweep struct {
 	down       map[int32]bool // not asked any more in this sweep
 	justFailed map[int32]bool // those of them that answered in the sweep before
 	unwilling  map[int32]bool // did not answer an optional question
+	late       map[int32]bool // did not answer Metadata before another one did
 	partitions []lag.Partition
 	errors     map[int]int16 // by place: the first error of a partition
 	groups     []lag.Group
@@ -169,7 +171,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	w := &sweep{
 		Sweeper: s, outlive: ctx, started: s.options.Now(), layout: s.last, known: s.remembered,
 		misses: newMisses(), contacts: newContacts(), down: make(map[int32]bool), justFailed: make(map[int32]bool), errors: make(map[int]int16),
-		unwilling: make(map[int32]bool), own: make(map[string][]lag.TopicPartitions), outside: make(map[string]bool),
+		unwilling: make(map[int32]bool), late: make(map[int32]bool), own: make(map[string][]lag.TopicPartitions), outside: make(map[string]bool),
 		ids: make(map[int32]*ownIDs),
 	}
 	s.count++
@@ -179,7 +181,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	if err := w.readMetadata(ctx); err != nil {
 		return w.failed(err)
 	}
-	w.contacts = newContacts() // who answers Metadata may be silent on the rest
+	w.contacts = w.contacts.only(w.late) // who answers Metadata may be silent on the rest
 	begun := s.options.Now()
 	w.readStepOne(ctx)
 	w.readSight(ctx)
@@ -248,18 +250,19 @@ func (w *sweep) failed(err error) lag.Sample {
 	}
 }
 
-// readMetadata asks one broker after the other for Metadata until one answers.
-// It returns why if none does.
+// readMetadata asks for Metadata. It returns why if nobody answers.
 func (w *sweep) readMetadata(ctx context.Context) error {
 	begun := w.options.Now()
-	resp, err := w.askMetadata(ctx, w.metadataOrder())
+	// Which of the brokers an unknown seed is nobody can tell.
+	doubt := w.last != nil && w.asked < 0 && len(w.last.cluster.Brokers) > 1
+	l, err := w.askLayout(ctx, w.metadataOrder(), w.last, doubt)
 	if w.options.enabled(Replicas) {
 		w.options.Observer.Collector(Replicas, err == nil, w.elapsed(begun))
 	}
 	if err != nil {
 		return err
 	}
-	w.setLayout(newLayout(resp, w.last, w.options.Topics))
+	w.setLayout(l)
 	return nil
 }
 
@@ -272,75 +275,15 @@ func (w *sweep) setLayout(l *layout) {
 		w.brokers = append(w.brokers, int32(b.ID))
 	}
 	// Two for the cluster, eight a broker. The answered Metadata request is
-	// one of them; those that failed asked brokers that will not use theirs.
-	w.budget.left.Store(int64(1 + 8*len(w.brokers)))
+	// one of them, and so are those whose answer was of no use; those that failed
+	// asked brokers that will not use theirs.
+	w.budget.left.Store(int64(2 + 8*len(w.brokers) - w.answers))
 	w.forgetBrokers()
 	for i := range l.topics {
 		if t := &l.topics[i]; t.errorCode != 0 {
 			w.misses.add(missOfCode(t.errorCode), "topic "+t.name, 1, codeText(t.errorCode), Offsets, Replicas)
 		}
 	}
-}
-
-// metadataOrder returns the brokers to ask for Metadata, the most promising
-// first: the one that answered the last time, those that answered at all, the
-// seeds, and those that did not answer.
-func (w *sweep) metadataOrder() []int32 {
-	var good, bad []int32
-	if w.layout != nil {
-		for _, b := range w.layout.cluster.Brokers {
-			switch id := int32(b.ID); {
-			case w.down[id]:
-			case w.isSuspended(id):
-				bad = append(bad, id)
-			case id == w.asked:
-				good = slices.Insert(good, 0, id)
-			default:
-				good = append(good, id)
-			}
-		}
-	}
-	for _, id := range w.client.Seeds() {
-		if !slices.Contains(good, id) && !slices.Contains(bad, id) && !w.down[id] {
-			good = append(good, id)
-		}
-	}
-	return append(good, bad...)
-}
-
-// askMetadata returns the first answer that one of the brokers gives. If none
-// does, the error says of each why.
-func (w *sweep) askMetadata(ctx context.Context, order []int32) (*kmsg.MetadataResponse, error) {
-	var failed failures
-	for _, id := range order {
-		req := kmsg.NewPtrMetadataRequest()
-		req.AllowAutoTopicCreation = false
-		req.IncludeClusterAuthorizedOperations = true
-		l := &line{sweep: w, id: id}
-		a, _ := l.send(ctx, req)
-		if l.failure == "" && a.resp != nil {
-			if resp := a.resp.(*kmsg.MetadataResponse); len(resp.Brokers) > 0 {
-				w.asked = id
-				w.endProbe(id, true)
-				return resp, nil
-			}
-			failed = append(failed, w.refusedMetadata(l, a.resp.(*kmsg.MetadataResponse)))
-			continue
-		}
-		if ctx.Err() != nil {
-			if err := w.silenceOf(id); err != nil {
-				w.endedBy(id, "Metadata")
-				failed = append(failed, err)
-			}
-			return nil, append(failed, fmt.Errorf("%w before a broker had answered", errOver))
-		}
-		failed = append(failed, l.err)
-		w.markDown(l)
-	}
-	if len(failed) == 0 {
-		return nil, errOver
-	}
-	return nil, failed
 }
 
 // refusedMetadata notes that a broker answered Metadata without any broker, and

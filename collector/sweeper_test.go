@@ -324,17 +324,17 @@ func TestLeaderChangeStartsAgainAtTheHighWatermark(t *testing.T) {
 // TestSuccessorThatFails: what the leader before it said does not stay under
 // its name.
 func TestSuccessorThatFails(t *testing.T) {
-	f := newFake(2)
+	f := newFake(3)
 	topic := f.topic("orders", 1)
 	changeLeader(f, lastStable, func() {
-		topic.partitions[0].leader, topic.partitions[0].epoch = 2, 1
-		f.dead[2] = true
+		topic.partitions[0].leader, topic.partitions[0].epoch = 3, 1
+		f.dead[3] = true
 	})
 	sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
 	if got, want := offsets(partition(t, sample, "orders", 0)), "0 - - -"; got != want {
 		t.Errorf("offsets %s, want %s", got, want)
 	}
-	if got, want := missed(sample), "[broker 2: unreachable 1]"; got != want {
+	if got, want := missed(sample), "[broker 3: unreachable 1]"; got != want {
 		t.Errorf("missed %s, want %s", got, want)
 	}
 }
@@ -566,16 +566,16 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-// TestMetadataIsAskedWhereItWasAnswered: the broker that answered before comes
+// TestMetadataIsAskedInTurn: the broker behind the one that answered before comes
 // first, one that did not answer last, one that failed in this sweep never.
-func TestMetadataIsAskedWhereItWasAnswered(t *testing.T) {
+func TestMetadataIsAskedInTurn(t *testing.T) {
 	f := newFake(5)
 	s := NewSweeper(f, Options{Serial: true})
 	s.Sweep(t.Context())
 	s.asked = 4
 	s.suspend(2)
 	w := &sweep{Sweeper: s, layout: s.last, down: map[int32]bool{3: true, -99: true}}
-	want := []int32{4, 1, 5, -100, -98, -97, -96, 2}
+	want := []int32{5, 1, 4, -100, -98, -97, -96, 2}
 	if got := w.metadataOrder(); !slices.Equal(got, want) {
 		t.Errorf("asked in the order %v, want %v", got, want)
 	}

@@ -494,9 +494,17 @@ func (u *lookUp) takeListed(id int32, resp *kmsg.ListTransactionsResponse) {
 		u.places[key] = len(u.result.Found)
 		u.result.Found = append(u.result.Found, lag.Transaction{
 			ID: s.TransactionalID, Producer: producer, Coordinator: lag.BrokerID(id), Undescribed: lag.ReasonBudget,
+			Displaced: u.displaced(id, s.TransactionalID),
 		})
 		u.found[id] = append(u.found[id], s.TransactionalID)
 	}
+}
+
+// displaced says whether a broker does not lead the partition of
+// __transaction_state that keeps a transactional id, by the sweep's Metadata answer.
+func (u *lookUp) displaced(broker int32, id string) bool {
+	terms := u.layout.transactionState
+	return len(terms) > 0 && int32(terms[lag.Keeper(id, len(terms))].Leader) != broker
 }
 
 // uncovered says why a producer that no broker listed may have a coordinator

@@ -9,6 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/lso-exporter/lso-exporter/simbroker"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
 	"github.com/lso-exporter/lso-exporter/test/oracle"
 	"github.com/lso-exporter/lso-exporter/test/witness"
@@ -21,6 +23,10 @@ func (s *stage) blockerVerbs() []scenario.Verb {
 		{Name: "blocker", Usage: "blocker PARTITION", Parse: s.blocker},
 		{Name: "verdict", Usage: "verdict PARTITION never=VERDICT,…", Parse: s.verdict},
 		{Name: "ConfigTransactionState", Usage: "ConfigTransactionState NAME=VALUE", Parse: s.configTransactionState},
+		{Name: "bootstrap", Usage: "bootstrap BROKER", Parse: s.bootstrap},
+		{Name: "cut", Usage: "cut BROKER", Parse: s.cut},
+		{Name: "mend", Usage: "mend BROKER", Parse: s.mend},
+		{Name: "fetches", Usage: "fetches BROKER yes|no", Parse: s.fetches},
 		{Name: "unmarked", Usage: "unmarked PRODUCER PARTITION", Parse: s.unmarked},
 	}
 }
@@ -156,4 +162,64 @@ func (s *stage) unmarked(words []string) (scenario.Action, error) {
 		})
 		return "", err
 	}, nil
+}
+
+// ofBroker reads the one word of a command about a broker.
+func ofBroker(words []string, do func(broker int32) error) (scenario.Action, error) {
+	if len(words) != 1 || !brokerLetter.MatchString(words[0]) {
+		return nil, fmt.Errorf("one broker")
+	}
+	return func(context.Context, *scenario.Play) (string, error) {
+		return "", do(int32(words[0][0]-'A') + 1)
+	}, nil
+}
+
+// bootstrap ends the exporter and starts another one that knows of one broker.
+func (s *stage) bootstrap(words []string) (scenario.Action, error) {
+	return ofBroker(words, func(broker int32) error {
+		s.seeds, s.page = []int32{broker}, page{}
+		s.exporter = s.restart()
+		return nil
+	})
+}
+
+// cut cuts a broker off from the controller.
+func (s *stage) cut(words []string) (scenario.Action, error) {
+	return ofBroker(words, func(broker int32) error {
+		if s.sim == nil {
+			return fmt.Errorf("%w: a broker that is cut off from the controller", scenario.ErrNotOffered)
+		}
+		s.witness.Add(s.done(oracle.PauseBroker, broker)) // for the cluster it is as if it stood still
+		s.faults[words[0]] = s.sim.Install(simbroker.CutOff{Broker: kafka.BrokerID(broker)})
+		return nil
+	})
+}
+
+// mend connects it again.
+func (s *stage) mend(words []string) (scenario.Action, error) {
+	return ofBroker(words, func(broker int32) error {
+		s.faults[words[0]]()
+		delete(s.faults, words[0])
+		s.witness.Add(s.done(oracle.ResumeBroker, broker))
+		return nil
+	})
+}
+
+// fetches tells the oracle that a broker, as a follower, has stopped fetching, or goes
+// on: for the partitions that it follows it is as if it stood still.
+func (s *stage) fetches(words []string) (scenario.Action, error) {
+	kinds := map[string]oracle.Kind{"no": oracle.PauseBroker, "yes": oracle.ResumeBroker}
+	if len(words) != 2 || kinds[words[1]] == "" {
+		return nil, fmt.Errorf("a broker, and yes or no")
+	}
+	return ofBroker(words[:1], func(broker int32) error {
+		s.witness.Add(s.done(kinds[words[1]], broker))
+		return nil
+	})
+}
+
+// done is an act on a broker, at this moment.
+func (s *stage) done(kind oracle.Kind, broker int32) oracle.Act {
+	now := s.cluster.Now()
+	return oracle.Act{Kind: kind, Broker: broker, Sent: now, Answered: now}
 }

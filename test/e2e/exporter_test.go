@@ -181,6 +181,8 @@ type inProcess struct {
 	// impatient: a broker that stands still is not waited for, so that a sweep
 	// takes no time.
 	impatient bool
+	// seeds are the brokers to begin with; nil for all.
+	seeds []int32
 
 	mu     sync.Mutex
 	counts map[string]int // requests by API
@@ -188,6 +190,9 @@ type inProcess struct {
 
 // Seeds implements collector.Client.
 func (c *inProcess) Seeds() []int32 {
+	if c.seeds != nil {
+		return c.seeds
+	}
 	var ids []int32
 	for _, id := range c.cluster.Brokers() {
 		ids = append(ids, int32(id))

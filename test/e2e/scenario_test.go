@@ -100,7 +100,7 @@ func playOnSimulator(t *testing.T, features map[string]int16, folders ...string)
 				s := newStage()
 				s.cluster, s.witness, s.sim = w, w.witness, w.sim
 				s.restart = func() *exporter {
-					e, _ := w.exporter(s.options, s.pages)
+					e, _ := w.exporter(s.options, s.pages, s.seeds...)
 					return e
 				}
 				s.exporter = s.restart()
@@ -146,14 +146,18 @@ func TestOnKafka(t *testing.T) {
 				if folder == "long" {
 					kafka.Long(t)
 				}
-				client, err := collector.NewKafka(kgo.SeedBrokers(cluster.Bootstrap()...))
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer client.Close()
 				s := newStage()
 				s.cluster, s.witness, s.kafka = watched.Watch(network), watched, cluster
 				s.restart = func() *exporter {
+					seeds := cluster.Bootstrap()
+					if s.seeds != nil {
+						seeds = []string{seeds[s.seeds[0]-1]}
+					}
+					client, err := collector.NewKafka(kgo.SeedBrokers(seeds...))
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(client.Close)
 					e := newExporter(t, t.Name(), client, network.Now, s.options, s.pages)
 					t.Cleanup(func() { e.judge(watched.Acts()) })
 					return e

@@ -41,6 +41,7 @@ type stage struct {
 	sessions map[string]*shareSession
 	topicIDs map[string][16]byte
 	partial  *lag.View // of the last sweep that missed something
+	seeds    []int32   // the only bootstrap broker of the next exporter; nil: all
 	// meanwhile is done between the first two looks of the next report.
 	meanwhile func(context.Context) error
 }
@@ -82,6 +83,10 @@ func newStage() *stage {
 //	commit GROUP PARTITION OFFSET  the member commits
 //	CreateTopic, DeleteTopic, DeleteGroup, OffsetDelete
 //	                             as the requests of these names
+//	bootstrap BROKER             ends the exporter and starts another one that begins with that broker alone
+//	cut BROKER                   (simulator) the broker and the controller do not hear of each other; mend BROKER
+//	                             ends it
+//	fetches BROKER yes|no        tells the oracle that the broker stops fetching, or goes on
 //	lossy PARTITION              tells the oracle that records of the partition are about to be lost
 //	watch USER                   ends the exporter and starts one that is this user (stories of rights)
 //	delay API DURATION           (simulator) requests of the API are begun that much later; 0 ends it

@@ -69,10 +69,10 @@ func newWorldOf(t testing.TB, brokers int, properties map[string]string, feature
 
 // exporter starts an exporter of the cluster, in process and one request after
 // the other.
-func (w *world) exporter(options collector.Options, page metrics.Options) (*exporter, *inProcess) {
+func (w *world) exporter(options collector.Options, page metrics.Options, seeds ...int32) (*exporter, *inProcess) {
 	w.t.Helper()
 	w.exporters++
-	client := &inProcess{cluster: w.sim}
+	client := &inProcess{cluster: w.sim, seeds: seeds}
 	options.Serial = true
 	e := newExporter(w.t, w.t.Name()+"/"+string(rune('0'+w.exporters)), client, w.sim.Now, options, page)
 	w.t.Cleanup(func() { e.judge(w.witness.Acts()) })
