@@ -1,9 +1,11 @@
 package docs
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -64,6 +66,11 @@ var judges = map[string]string{
 	"helm":               kubernetesLedger,
 	"kubectl":            kubernetesLedger,
 	"promtool":           "alerting and metrics, which run it where it is installed",
+
+	// The way of an alert is gone by test/alerts, with other addresses.
+	"prometheus":              "test/alerts",
+	"prometheus-alertmanager": "test/alerts",
+	"python3":                 "test/alerts, which has a webhook of its own; that of the page was run by hand",
 
 	"kafka-acls.sh":                kafkaLedger,
 	"kafka-broker-api-versions.sh": kafkaLedger,
@@ -145,7 +152,7 @@ func commandsOf(t *testing.T, page, content string) (all []command) {
 		}
 		line, text = text, ""
 		prompted, prompt := strings.CutPrefix(line, "$ ")
-		prompted = gap.ReplaceAllString(prompted, "")
+		prompted = strings.TrimSuffix(gap.ReplaceAllString(prompted, ""), " &")
 		_, known := judges[program(prompted)]
 		switch {
 		case known && strings.Contains(prompted, " ") || strings.HasPrefix(program(prompted), "deploy/"):
@@ -305,4 +312,26 @@ func declares(t *testing.T, folder, expression string) bool {
 		}
 	}
 	return true
+}
+
+var flag = regexp.MustCompile(`--[a-z][a-z.-]*`)
+
+// What the programs of Prometheus are given are flags of theirs, where they are here.
+func TestFlagsOfPrometheus(t *testing.T) {
+	for _, c := range commands(t) {
+		name := program(c.text)
+		if !strings.HasPrefix(name, "prometheus") || !c.complete() {
+			continue
+		}
+		help, err := exec.Command(name, "--help").CombinedOutput()
+		if errors.Is(err, exec.ErrNotFound) {
+			t.Logf("not run: %v", err)
+			continue
+		}
+		for _, word := range flag.FindAllString(c.text, -1) {
+			if !strings.Contains(string(help), word+"=") {
+				t.Errorf("%s: there is no %s", c, word)
+			}
+		}
+	}
 }
