@@ -54,7 +54,7 @@ type Config struct {
 	Brokers int
 	// Properties are broker properties by Kafka's names, as in
 	// server.properties; BrokerProperties are laid over them for one broker.
-	// node.id is the cluster's own to set.
+	// node.id and broker.id are the cluster's own to set.
 	Properties       map[string]string
 	BrokerProperties map[kafka.BrokerID]map[string]string
 	// Features are the levels to finalise, by name; they are laid over

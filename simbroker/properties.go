@@ -34,6 +34,7 @@ func (cfg Config) nodeProperties(id kafka.BrokerID) (property.Values, error) {
 		values[verificationProperty] = "false"
 	}
 	values["node.id"] = strconv.Itoa(int(id))
+	values["broker.id"] = values["node.id"] // its older name
 	return values, nil
 }
 

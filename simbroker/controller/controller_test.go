@@ -329,6 +329,31 @@ func TestCreateTopicRefusals(t *testing.T) {
 	}
 }
 
+// Clients print the words of a refusal.
+func TestWordsOfRefusals(t *testing.T) {
+	c := newCluster(t, 2, nil)
+	c.create("t", nil, replicas(1, 2))
+	elect := func(tp kafka.TopicPartition) error {
+		return c.ElectLeaders(PreferredElection, []kafka.TopicPartition{tp})[0].Err
+	}
+	for _, r := range []struct {
+		err  error
+		want string
+	}{
+		{
+			c.CreateTopics([]NewTopic{{Name: "u", Partitions: 1, ReplicationFactor: 3}}, false)[0].Err,
+			"Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because only 2 broker(s) are registered or some brokers have all their log directories cordoned.",
+		},
+		{elect(kafka.TopicPartition{Topic: "u"}), "No such topic as u"},
+		{elect(kafka.TopicPartition{Topic: "t", Partition: 9}), "No such partition as t-9"},
+	} {
+		var refused *Refusal
+		if !errors.As(r.err, &refused) || refused.Message != r.want {
+			t.Errorf("%v, want %q", r.err, r.want)
+		}
+	}
+}
+
 func TestPlacementSpreadsLeadersAndReplicas(t *testing.T) {
 	c := newCluster(t, 3, nil)
 	r := c.CreateTopics([]NewTopic{{Name: "t", Partitions: 6, ReplicationFactor: 2}}, false)[0]

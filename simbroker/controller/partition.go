@@ -176,6 +176,10 @@ func (c *Controller) ElectLeaders(kind Election, partitions []kafka.TopicPartiti
 		})
 	}
 	for _, tp := range partitions {
+		if _, ok := c.image.Topic(tp.Topic); !ok {
+			results = append(results, PartitionResult{tp, refuse(kafka.ErrUnknownTopicOrPartition, "No such topic as %s", tp.Topic)})
+			continue
+		}
 		p, ok := c.image.Partition(tp)
 		if !ok {
 			results = append(results, PartitionResult{tp, refuse(kafka.ErrUnknownTopicOrPartition, "No such partition as %s", tp)})

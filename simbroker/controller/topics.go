@@ -161,7 +161,7 @@ func (c *Controller) checkReplicas(replicas []kafka.BrokerID) error {
 func (c *Controller) place(count, factor int) ([][]kafka.BrokerID, error) {
 	brokers := c.image.Registered()
 	if factor > len(brokers) {
-		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached because only %d broker(s) are registered.", factor, factor, len(brokers))
+		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached because only %d broker(s) are registered or some brokers have all their log directories cordoned.", factor, factor, len(brokers))
 	}
 	if !slices.ContainsFunc(brokers, (*Broker).active) {
 		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Unable to replicate the partition %d time(s): All brokers are currently fenced.", factor)

@@ -601,6 +601,7 @@ func TestConfigs(t *testing.T) {
 		{ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: "orders", ConfigNames: []string{"retention.ms"}},
 		{ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: "missing"},
 		{ResourceType: kmsg.ConfigResourceTypeBroker, ResourceName: "1", ConfigNames: []string{"log.retention.ms"}},
+		{ResourceType: kmsg.ConfigResourceTypeBroker, ResourceName: "1", ConfigNames: []string{"broker.id"}},
 		{ResourceType: kmsg.ConfigResourceTypeBroker, ResourceName: "2"},
 	}
 	described := ask[*kmsg.DescribeConfigsResponse](c, 1, describe).Resources
@@ -611,8 +612,11 @@ func TestConfigs(t *testing.T) {
 	if broker := described[2].Configs[0]; *broker.Value != "60000" || broker.Source != kmsg.ConfigSourceStaticBrokerConfig {
 		t.Errorf("log.retention.ms of broker 1: %+v", broker)
 	}
-	if described[1].ErrorCode != 3 || described[3].ErrorCode != 42 {
-		t.Errorf("describe: errors %d and %d, want 3 and 42", described[1].ErrorCode, described[3].ErrorCode)
+	if id := described[3].Configs[0]; *id.Value != "1" || id.Source != kmsg.ConfigSourceStaticBrokerConfig {
+		t.Errorf("broker.id of broker 1: %+v", id)
+	}
+	if described[1].ErrorCode != 3 || described[4].ErrorCode != 42 {
+		t.Errorf("describe: errors %d and %d, want 3 and 42", described[1].ErrorCode, described[4].ErrorCode)
 	}
 }
 
