@@ -150,6 +150,26 @@ func Names(r Resource) []string {
 	return names
 }
 
+// Documentation says what values there are and, of a broker property, when it
+// can be changed: "A long, at least 0. It can be changed cluster-wide while
+// brokers run."
+func (d *Definition) Documentation() string {
+	text := "A " + d.Type.String()
+	if d.Type == Int {
+		text = "An int"
+	}
+	switch {
+	case len(d.Values) > 0:
+		text += ": " + strings.Join(d.Values, ", ")
+	case d.Range.bounded:
+		text += ", " + d.Range.String()
+	}
+	return text + "." + map[Update]string{
+		PerBroker:   " It can be changed for a broker or cluster-wide while brokers run.",
+		ClusterWide: " It can be changed cluster-wide while brokers run.",
+	}[d.Update]
+}
+
 // Sensitive says whether a value must never be shown.
 func (d *Definition) Sensitive() bool { return d.Type == Password }
 

@@ -218,3 +218,21 @@ func TestErrorsNamePlaceValueAndRemedy(t *testing.T) {
 		t.Errorf("got %+v, %v", s, err)
 	}
 }
+
+func TestDocumentation(t *testing.T) {
+	for name, want := range map[string]string{
+		"compression.type":      "A string: uncompressed, zstd, lz4, snappy, gzip, producer. It can be changed cluster-wide while brokers run.",
+		"compression.lz4.level": "An int, between 1 and 17. It can be changed cluster-wide while brokers run.",
+		"broker.rack":           "A string.",
+		"ssl.keystore.location": "A string. It can be changed for a broker or cluster-wide while brokers run.",
+		"background.threads":    "An int, at least 1. It can be changed cluster-wide while brokers run.",
+	} {
+		d, ok := Lookup(Broker, name)
+		if !ok {
+			t.Fatalf("no property %s", name)
+		}
+		if got := d.Documentation(); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -185,6 +185,18 @@ func TestAlterConfigsReplaces(t *testing.T) {
 	if got := fmt.Sprint(describe()); got != "[2000000 604800000]" {
 		t.Errorf("set again: %s", got)
 	}
+	for asked, want := range map[bool]string{false: "null", true: "A long, at least -1."} {
+		req := kmsg.NewPtrDescribeConfigsRequest()
+		req.Version, req.IncludeDocumentation = 4, asked
+		req.Resources = []kmsg.DescribeConfigsRequestResource{{ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: "orders", ConfigNames: []string{"retention.ms"}}}
+		got := "null"
+		if text := ask[*kmsg.DescribeConfigsResponse](c, 1, req).Resources[0].Configs[0].Documentation; text != nil {
+			got = *text
+		}
+		if got != want {
+			t.Errorf("documentation, asked for: %v: %s, want %s", asked, got, want)
+		}
+	}
 	if code := alter("missing", nil); code != 3 {
 		t.Errorf("a topic that does not exist: error %d", code)
 	}

@@ -49,7 +49,7 @@ var typeNumbers = map[property.Type]kmsg.ConfigType{
 // names, or none, ask for all properties.
 //
 // v1: sources, and synonyms if asked for. v3: types; documentation, if asked
-// for, is null: the simulator does not carry Kafka's texts.
+// for, says what values there are: the simulator does not carry Kafka's texts.
 func (c *call) describeConfigs(req *kmsg.DescribeConfigsRequest) {
 	resp := kmsg.NewPtrDescribeConfigsResponse()
 	for _, r := range req.Resources {
@@ -61,7 +61,11 @@ func (c *call) describeConfigs(req *kmsg.DescribeConfigsRequest) {
 			answer.ErrorMessage = new(string) // Kafka has no null here
 		}
 		for _, e := range entries {
-			answer.Configs = append(answer.Configs, describedConfig(e, req.IncludeSynonyms))
+			config := describedConfig(e, req.IncludeSynonyms)
+			if d, ok := property.Lookup(resourceTypes[r.ResourceType], e.Name); ok && req.IncludeDocumentation {
+				config.Documentation = kmsg.StringPtr(d.Documentation())
+			}
+			answer.Configs = append(answer.Configs, config)
 		}
 		resp.Resources = append(resp.Resources, answer)
 	}
