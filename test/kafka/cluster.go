@@ -39,6 +39,12 @@ type Config struct {
 	// Listeners are further listeners of each broker, with their security
 	// protocols by their names. What else they need is for Properties to say.
 	Listeners map[string]string
+	// Advertised are the addresses, host:port, that clients are told of further
+	// listeners, by name and broker id, where they are not those of the listeners
+	// themselves: such as those of a proxy.
+	Advertised map[string]map[int32]string
+	// Own are properties of single brokers, by id, laid over Properties.
+	Own map[int32]map[string]string
 	// JVM are options of the brokers' virtual machines.
 	JVM []string
 }
@@ -341,12 +347,29 @@ func (c *Cluster) properties(n *node) []string {
 			all["listener.security.protocol.map"] += "," + name + ":" + c.config.Listeners[name]
 		}
 	}
+	if c.config.Advertised != nil && n.id != controllerID {
+		c.advertise(n, all)
+	}
 	maps.Copy(all, c.config.Properties)
+	maps.Copy(all, c.config.Own[int32(n.id)])
 	lines := make([]string, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		lines = append(lines, name+"="+strings.ReplaceAll(all[name], `\`, `\\`))
 	}
 	return lines
+}
+
+// advertise adds the addresses that a broker's clients are told.
+func (c *Cluster) advertise(n *node, all map[string]string) {
+	told := []string{"PLAINTEXT://" + n.address}
+	for _, name := range slices.Sorted(maps.Keys(c.config.Listeners)) {
+		address, ok := c.config.Advertised[name][int32(n.id)]
+		if !ok {
+			address = n.listeners[name]
+		}
+		told = append(told, name+"://"+address)
+	}
+	all["advertised.listeners"] = strings.Join(told, ",")
 }
 
 // secure adds what makes a cluster Secured.
