@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/lso-exporter/lso-exporter/collector"
@@ -31,28 +30,43 @@ const (
 	commits    = 100 // of each group
 )
 
-// versus runs two sides in turn, b.N times each, and reports the time of either
-// and the ratio.
+// side is one of several that do the same.
+type side struct {
+	name string
+	do   func()
+}
+
+// versus runs two sides in turn; see inTurn.
 func versus(b *testing.B, name string, ours, theirs func()) {
 	b.Helper()
-	ours()
-	theirs()
-	var own, other time.Duration
+	inTurn(b, ours, side{name, theirs})
+}
+
+// inTurn runs ours and the other sides in turn, b.N times each after once for
+// warming up, and reports the time of each and the ratios.
+func inTurn(b *testing.B, ours func(), others ...side) {
+	b.Helper()
+	sides := append([]side{{"", ours}}, others...)
+	for _, s := range sides {
+		s.do()
+	}
+	took := make([]time.Duration, len(sides))
 	b.ResetTimer()
 	for range b.N {
-		t := time.Now()
-		ours()
-		own += time.Since(t)
-		t = time.Now()
-		theirs()
-		other += time.Since(t)
+		for i, s := range sides {
+			t := time.Now()
+			s.do()
+			took[i] += time.Since(t)
+		}
 	}
 	b.StopTimer()
-	n := float64(b.N)
+	perRun := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(b.N) / 1000 }
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(float64(own.Microseconds())/n/1000, "ms")
-	b.ReportMetric(float64(other.Microseconds())/n/1000, name+"-ms")
-	b.ReportMetric(other.Seconds()/own.Seconds(), "x-faster-than-"+name)
+	b.ReportMetric(perRun(took[0]), "ms")
+	for i, s := range sides[1:] {
+		b.ReportMetric(perRun(took[1+i]), s.name+"-ms")
+		b.ReportMetric(took[1+i].Seconds()/took[0].Seconds(), "x-faster-than-"+s.name)
+	}
 }
 
 func must(b *testing.B, err error) {
@@ -206,61 +220,6 @@ func (c *everyTime) Collect(out chan<- prometheus.Metric) {
 					out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(p.Partition), group.Name, topic.Topic, strconv.Itoa(int(p.Partition)))
 				}
 			}
-		}
-	}
-}
-
-// BenchmarkProduce is franz-go producing 10,000 records of 100 bytes into the
-// simulator, beside the same into kfake: plainly, in one transaction, and with
-// three replicas, which kfake has not.
-func BenchmarkProduce(b *testing.B) {
-	const records = 10_000
-	for _, tt := range []struct {
-		name        string
-		replicas    int16
-		transaction bool
-	}{{"plain", 1, false}, {"transaction", 1, true}, {"three replicas", 3, false}} {
-		b.Run(tt.name, func(b *testing.B) {
-			sim, admin := start(b)
-			created, err := kadm.NewClient(admin).CreateTopic(context.Background(), 3, tt.replicas, nil, "t")
-			must(b, err)
-			must(b, created.Err)
-			fake, err := kfake.NewCluster(kfake.NumBrokers(brokers), kfake.SeedTopics(3, "t"))
-			must(b, err)
-			b.Cleanup(fake.Close)
-			versus(b, "kfake",
-				producing(b, sim.Bootstrap(), records, tt.transaction),
-				producing(b, fake.ListenAddrs(), records, tt.transaction))
-		})
-	}
-}
-
-// producing returns what produces so many records to the topic t.
-func producing(b *testing.B, seeds []string, records int, transaction bool) func() {
-	b.Helper()
-	opts := []kgo.Opt{kgo.SeedBrokers(seeds...), kgo.DefaultProduceTopic("t"), kgo.ProducerBatchCompression(kgo.NoCompression())}
-	if transaction {
-		opts = append(opts, kgo.TransactionalID("x"))
-	}
-	client, err := kgo.NewClient(opts...)
-	must(b, err)
-	b.Cleanup(client.Close)
-	value := make([]byte, 100)
-	ctx := context.Background()
-	return func() {
-		if transaction {
-			must(b, client.BeginTransaction())
-		}
-		for range records {
-			client.Produce(ctx, &kgo.Record{Value: value}, func(_ *kgo.Record, err error) {
-				if err != nil {
-					b.Error(err)
-				}
-			})
-		}
-		must(b, client.Flush(ctx))
-		if transaction {
-			must(b, client.EndTransaction(ctx, kgo.TryCommit))
 		}
 	}
 }
