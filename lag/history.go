@@ -218,14 +218,16 @@ func (h *history) floor(offset Offset) int {
 }
 
 // age returns how long ago an offset was appended, as of a moment. ok is false
-// while it is not known well enough: to two periods, or to an eighth of itself.
+// while it is not known well enough: to two periods, or to an eighth of itself; and
+// where it is not plausible: clients date records as they like, and one that they
+// date so long ago was not appended then.
 func (h *history) age(offset Offset, at time.Time, period time.Duration) (age time.Duration, ok bool) {
 	s, bounded := h.appended(offset)
 	if !bounded {
 		return 0, false
 	}
 	age = s.age(at)
-	return age, s.width() <= max(2*period, age/8)
+	return age, s.width() <= max(2*period, age/8) && age < plausibleAge
 }
 
 // age is how long ago the best guess was; never negative.
