@@ -202,3 +202,29 @@ func TestFetchAnewOfAPausedFollower(t *testing.T) {
 		}
 	}
 }
+
+// A broker that is cut off from the controller is replaced, and does not know: it
+// leads in its old term, and tells what it knew. When it is connected again it learns
+// what has become of it.
+func TestBrokerThatIsCutOff(t *testing.T) {
+	s := simulated(t, small)
+	s.createTopic("t", 3, 2)
+	s.mustProduce(3, "t", -1, 2, nil)
+	s.Advance(time.Second)
+	leaders := func() string { return s.leader(1, "t") + ", " + s.leader(3, "t") }
+	s.await("leader 3 epoch 0 ISR [3 2], leader 3 epoch 0 ISR [3 2]", leaders)
+	connect := s.Install(simbroker.CutOff{Broker: 3})
+	s.await("leader 2 epoch 1 ISR [2], leader 3 epoch 0 ISR [3 2]", leaders)
+	s.mustProduce(2, "t", -1, 3, nil)
+	s.wantOffsets(2, "t", "5/5/5")
+	s.wantOffsets(3, "t", "2/2/2")
+	if !s.Fenced(3) {
+		t.Error("the broker is not fenced")
+	}
+	connect()
+	s.await("leader 2 epoch 1 ISR [2 3], leader 2 epoch 1 ISR [2 3]", leaders)
+	s.await("false", func() string { return fmt.Sprint(s.Fenced(3)) })
+	if got := s.offset(3, "t", -1, 0); got != "NOT_LEADER_FOR_PARTITION" {
+		t.Errorf("ListOffsets at the former leader answers %s", got)
+	}
+}

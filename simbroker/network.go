@@ -28,10 +28,10 @@ type port struct {
 	// answered, in the order of asking.
 	waiting map[uint64]*call
 	asked   uint64
-	// cut says that nothing passes between this node and the controller. held is
-	// what would have, in its order.
-	cut  bool
-	held []func()
+	// cut says that nothing passes between this node and the controller. updates and
+	// requests are what would have, in its order.
+	cut               bool
+	updates, requests []func()
 }
 
 func newPort(loop *clock.Loop) *port {
@@ -48,16 +48,19 @@ func (n *network) publish(to *port, f func()) {
 		return
 	}
 	life := to.host.Life()
-	to.held = append(to.held, func() { life.After(n.latency, f) })
+	to.updates = append(to.updates, func() { life.After(n.latency, f) })
 }
 
 // setCut cuts the node off from the controller, or connects it again: then what was
-// held goes on its way.
+// held goes on its way, the updates first, as what follows from a request is newer.
 func (p *port) setCut(cut bool) {
 	p.cut = cut
-	for !p.cut && len(p.held) > 0 {
-		f := p.held[0]
-		p.held = p.held[1:]
+	if cut {
+		return
+	}
+	held := slices.Concat(p.updates, p.requests)
+	p.updates, p.requests = nil, nil
+	for _, f := range held {
 		f()
 	}
 }
@@ -121,7 +124,7 @@ func (c *call) settle(f func()) {
 // die ends a node's life: its events vanish and its callers are told.
 func (p *port) die() {
 	p.alive = false
-	p.held = nil
+	p.updates, p.requests = nil, nil
 	p.host.Kill()
 	waiting := p.waiting
 	p.waiting = make(map[uint64]*call)
@@ -137,7 +140,7 @@ func (n *network) link(from *port, c *controller.Controller) controller.Link {
 		var arrive func()
 		arrive = func() {
 			if from.cut {
-				from.held = append(from.held, arrive)
+				from.requests = append(from.requests, arrive)
 			} else if reply := request(c); reply != nil {
 				life.After(n.latency, reply)
 			}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +34,7 @@ func adminVerbs() []Verb {
 		{
 			Name:  "broker",
 			Usage: "broker BROKER",
-			Doc:   "Prints registered or fenced: whether the first broker that runs has it in its metadata.",
+			Doc:   "Prints registered or fenced: whether the brokers that run have it in their metadata; or differs, while they do not agree.",
 			Parse: parseBroker,
 		},
 	}
@@ -262,19 +263,27 @@ func parseBroker(words []string) (Action, error) {
 		if err != nil {
 			return "", err
 		}
-		from, err := p.anyBroker()
-		if err != nil {
+		if _, err := p.anyBroker(); err != nil {
 			return "", err
 		}
-		meta, err := p.metadata(ctx, from)
-		if err != nil {
-			return "", err
-		}
-		for _, b := range meta.Brokers {
-			if b.NodeID == id {
-				return "registered", nil
+		said := ""
+		for _, from := range p.brokers {
+			if p.silent[from] != "" {
+				continue
 			}
+			meta, err := p.metadata(ctx, from)
+			if err != nil {
+				return "", err
+			}
+			state := "fenced"
+			if slices.ContainsFunc(meta.Brokers, func(b kmsg.MetadataResponseBroker) bool { return b.NodeID == id }) {
+				state = "registered"
+			}
+			if said != "" && said != state {
+				return "differs", nil
+			}
+			said = state
 		}
-		return "fenced", nil
+		return said, nil
 	}, nil
 }
