@@ -25,17 +25,6 @@ func newContacts() *contacts {
 	return &contacts{asked: make(map[int32]time.Time), heard: make(map[int32]bool)}
 }
 
-// only returns contacts that know only of some brokers that they were asked.
-func (c *contacts) only(ids map[int32]bool) *contacts {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	others := newContacts()
-	for id := range ids {
-		others.asked[id] = c.asked[id]
-	}
-	return others
-}
-
 // ask notes that a broker is sent a request.
 func (c *contacts) ask(id int32, at time.Time) {
 	c.mu.Lock()

@@ -27,6 +27,9 @@ type line struct {
 	// others is found alive, and is waited for the next time.
 	probe bool
 
+	// late is by how much less than BrokerTimeout the first request may take.
+	late time.Duration
+
 	// contacts is where it is noted that the broker is asked; nil: where the sweep
 	// notes it when the request is sent.
 	contacts *contacts
@@ -78,7 +81,9 @@ func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKi
 	}
 	contacts := cmp.Or(l.contacts, l.sweep.contacts)
 	contacts.ask(l.id, o.Now())
-	a, err := o.askAs(ctx, cmp.Or(l.api, kmsg.NameForKey(req.Key())), l.sweep.client, l.id, req)
+	within := max(o.BrokerTimeout-l.late, o.BrokerTimeout/graceShare)
+	a, err := o.askAs(ctx, cmp.Or(l.api, kmsg.NameForKey(req.Key())), within, l.sweep.client, l.id, req)
+	l.late = 0
 	miss := missOfError(err)
 	if miss == "" || miss == lag.MissAPIMissing {
 		contacts.hear(l.id)
@@ -102,12 +107,13 @@ func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKi
 // (security.ErrHeld). Its error is errOver if ctx ended first, which says
 // nothing about the broker.
 func (o *Options) ask(ctx context.Context, client Client, id int32, req kmsg.Request) (answered, error) {
-	return o.askAs(ctx, kmsg.NameForKey(req.Key()), client, id, req)
+	return o.askAs(ctx, kmsg.NameForKey(req.Key()), o.BrokerTimeout, client, id, req)
 }
 
-// askAs is ask for a request that counts under a name of its own.
-func (o *Options) askAs(ctx context.Context, api string, client Client, id int32, req kmsg.Request) (answered, error) {
-	limited, cancel := context.WithTimeout(ctx, o.BrokerTimeout)
+// askAs is ask for a request that counts under a name of its own and may take so
+// long.
+func (o *Options) askAs(ctx context.Context, api string, within time.Duration, client Client, id int32, req kmsg.Request) (answered, error) {
+	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 
 	newest(req)

@@ -207,17 +207,16 @@ func (w *sweep) takeMetadata(ctx context.Context, r metadataReply, judge func(id
 	return false, r.line.err
 }
 
-// passOver notes which brokers are still waited for, though another one has
-// answered, and have been silent for long: in step 1 they are waited for only as
-// long as the others take.
+// passOver notes which brokers are still waited for though another one has
+// answered. What they have used up of BrokerTimeout they lack in step 1. A seed has
+// no step 1: one that has been silent for long is taken for one that does not answer.
 func (w *sweep) passOver(waiting []int32) {
 	for _, id := range waiting {
-		switch err := w.silenceOf(id); {
-		case err == nil:
-		case id < 0:
+		switch {
+		case id >= 0:
+			w.late[id] = w.contacts.silence(id, w.options.Now())
+		case w.silenceOf(id) != nil:
 			w.endedBy(id, "Metadata")
-		default:
-			w.late[id] = true
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (w *sweep) readStepOne(ctx context.Context) {
 	unlisted := make(map[int32]bool)
 	ended := make(map[int32]bool)
 	w.pending.Add(len(ids))
-	fanOut(limited, w.options.Serial, ids, func(id int32) bool { return !suspended[id] && !w.late[id] }, w.options.BrokerTimeout/graceShare,
+	fanOut(limited, w.options.Serial, ids, func(id int32) bool { return !suspended[id] }, w.options.BrokerTimeout/graceShare,
 		func(id int32) *stepOne {
 			defer w.pending.Done()
 			return w.askStepOne(limited, id, suspended[id])
@@ -109,7 +109,7 @@ func (w *sweep) failBroker(id int32) {
 
 // askStepOne sends one broker its requests of step 1.
 func (w *sweep) askStepOne(ctx context.Context, id int32, suspended bool) *stepOne {
-	r := &stepOne{line: &line{sweep: w, id: id, probe: suspended}, misses: newMisses()}
+	r := &stepOne{line: &line{sweep: w, id: id, probe: suspended, late: w.late[id]}, misses: newMisses()}
 	if w.options.enabled(Groups) {
 		w.askGroups(ctx, r)
 	}

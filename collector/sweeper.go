@@ -55,8 +55,7 @@ import (
 //
 // A broker that hangs delays one sweep by at most Options.BrokerTimeout, the
 // one that finds out; that sweep sends it nothing more. One that lets Metadata wait
-// is overtaken by the next broker, and has until the others are done with step 1. From
-// then on it is suspended: each sweep sends it one request. If it is done with step 1 when
+// is overtaken by the next broker, and has what is left of that time. From then on it is suspended: each sweep sends it one request. If it is done with step 1 when
 // the others are, or a moment later (a twentieth of BrokerTimeout), it takes
 // part in the sweep as if nothing had been; if it answers later, in the next.
 type Sweeper struct {
@@ -145,11 +144,11 @@ type sweep struct {
 	layout *layout
 	known  map[string]knownGroup // as the sweep before left it
 
-	brokers    []int32        // those that Metadata lists, by id
-	down       map[int32]bool // not asked any more in this sweep
-	justFailed map[int32]bool // those of them that answered in the sweep before
-	unwilling  map[int32]bool // did not answer an optional question
-	late       map[int32]bool // did not answer Metadata before another one did
+	brokers    []int32                 // those that Metadata lists, by id
+	down       map[int32]bool          // not asked any more in this sweep
+	justFailed map[int32]bool          // those of them that answered in the sweep before
+	unwilling  map[int32]bool          // did not answer an optional question
+	late       map[int32]time.Duration // how long brokers have not answered Metadata that another one did
 	partitions []lag.Partition
 	errors     map[int]int16 // by place: the first error of a partition
 	groups     []lag.Group
@@ -171,7 +170,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	w := &sweep{
 		Sweeper: s, outlive: ctx, started: s.options.Now(), layout: s.last, known: s.remembered,
 		misses: newMisses(), contacts: newContacts(), down: make(map[int32]bool), justFailed: make(map[int32]bool), errors: make(map[int]int16),
-		unwilling: make(map[int32]bool), late: make(map[int32]bool), own: make(map[string][]lag.TopicPartitions), outside: make(map[string]bool),
+		unwilling: make(map[int32]bool), late: make(map[int32]time.Duration), own: make(map[string][]lag.TopicPartitions), outside: make(map[string]bool),
 		ids: make(map[int32]*ownIDs),
 	}
 	s.count++
@@ -181,7 +180,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 	if err := w.readMetadata(ctx); err != nil {
 		return w.failed(err)
 	}
-	w.contacts = w.contacts.only(w.late) // who answers Metadata may be silent on the rest
+	w.contacts = newContacts() // who answers Metadata may be silent on the rest
 	begun := s.options.Now()
 	w.readStepOne(ctx)
 	w.readSight(ctx)
