@@ -26,24 +26,20 @@ var timestampSince = map[int64]int16{
 // LEADER_NOT_AVAILABLE (rule E9). v7, v8, v9, v11: special timestamps. v10: a
 // timeout, for tiered storage alone.
 func (c *call) listOffsets(req *kmsg.ListOffsetsRequest) {
-	times := make(map[kafka.TopicPartition]int)
-	for i := range req.Topics {
-		for _, p := range req.Topics[i].Partitions {
-			times[kafka.TopicPartition{Topic: req.Topics[i].Topic, Partition: p.Partition}]++
-		}
-	}
+	repeated := repeatedPartitions(req)
 	resp := kmsg.NewPtrListOffsetsResponse()
 	for i := range req.Topics {
 		topic := kmsg.NewListOffsetsResponseTopic()
 		topic.Topic = req.Topics[i].Topic
 		for _, p := range req.Topics[i].Partitions {
 			tp := kafka.TopicPartition{Topic: topic.Topic, Partition: p.Partition}
-			if times[tp] == 0 {
-				continue // answered
+			answered, twice := repeated[tp]
+			if answered {
+				continue
 			}
-			listed, err := c.listOffset(req, tp, p, times[tp] > 1)
-			if times[tp] > 1 {
-				times[tp] = 0
+			listed, err := c.listOffset(req, tp, p, twice)
+			if twice {
+				repeated[tp] = true
 			}
 			topic.Partitions = append(topic.Partitions, listedPartition(p.Partition, listed, codeOf(err)))
 		}
@@ -52,6 +48,34 @@ func (c *call) listOffsets(req *kmsg.ListOffsetsRequest) {
 		}
 	}
 	c.send(resp)
+}
+
+// repeatedPartitions are the partitions that stand in a request more than once,
+// with false for each. Where topics differ and partitions come in order, as
+// clients have it, there can be none.
+func repeatedPartitions(req *kmsg.ListOffsetsRequest) map[kafka.TopicPartition]bool {
+	topics, inOrder := make(map[string]bool, len(req.Topics)), true
+	for _, t := range req.Topics {
+		inOrder = inOrder && !topics[t.Topic]
+		topics[t.Topic] = true
+		for i := 1; i < len(t.Partitions); i++ {
+			inOrder = inOrder && t.Partitions[i-1].Partition < t.Partitions[i].Partition
+		}
+	}
+	if inOrder {
+		return nil
+	}
+	seen, repeated := make(map[kafka.TopicPartition]bool), make(map[kafka.TopicPartition]bool)
+	for _, t := range req.Topics {
+		for _, p := range t.Partitions {
+			tp := kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}
+			if seen[tp] {
+				repeated[tp] = false
+			}
+			seen[tp] = true
+		}
+	}
+	return repeated
 }
 
 // listOffset answers for one partition; its fields are all -1 with an error.

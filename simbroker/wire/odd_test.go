@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"runtime"
 	"slices"
@@ -81,6 +82,45 @@ func TestOddOffsetRequests(t *testing.T) {
 		if p := ask[*kmsg.ListOffsetsResponse](c, 1, req).Topics[0].Partitions[0]; p.ErrorCode != test.code {
 			t.Errorf("%s: error %d, want %d", test.why, p.ErrorCode, test.code)
 		}
+	}
+}
+
+// A partition that a request for offsets names more than once is refused, once,
+// wherever it stands; the others are answered.
+func TestOffsetsOfOnePartitionTwice(t *testing.T) {
+	c := newCluster(t, nil)
+	type topic = kmsg.ListOffsetsRequestTopic
+	of := func(name string, numbers ...int32) topic {
+		t := topic{Topic: name}
+		for _, n := range numbers {
+			t.Partitions = append(t.Partitions, kmsg.ListOffsetsRequestTopicPartition{Partition: n, Timestamp: -1, CurrentLeaderEpoch: -1})
+		}
+		return t
+	}
+	for name, test := range map[string]struct {
+		topics []topic
+		want   string
+	}{
+		"once":             {[]topic{of("orders", 0), of("other", 0)}, "orders-0:0 other-0:3 "},
+		"side by side":     {[]topic{of("orders", 0, 0, 7)}, "orders-0:42 orders-7:3 "},
+		"apart":            {[]topic{of("orders", 0, 7, 0)}, "orders-0:42 orders-7:3 "},
+		"out of order":     {[]topic{of("orders", 7, 0)}, "orders-7:3 orders-0:0 "},
+		"in a topic again": {[]topic{of("orders", 0), of("orders", 0, 7)}, "orders-0:42 orders-7:3 "},
+		"three times":      {[]topic{of("orders", 0, 0), of("orders", 0)}, "orders-0:42 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := kmsg.NewPtrListOffsetsRequest()
+			req.Version, req.ReplicaID, req.Topics = 7, -1, test.topics
+			got := ""
+			for _, t := range ask[*kmsg.ListOffsetsResponse](c, 1, req).Topics {
+				for _, p := range t.Partitions {
+					got += fmt.Sprintf("%s-%d:%d ", t.Topic, p.Partition, p.ErrorCode)
+				}
+			}
+			if got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
 	}
 }
 
