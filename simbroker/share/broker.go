@@ -92,6 +92,40 @@ func (b *Broker) closeSession(k memberKey) {
 			p.release(k.member)
 		}
 	}
+	if !b.serves(k.group) {
+		b.forget(k.group)
+	}
+}
+
+// serves says whether a member of a group has a session.
+func (b *Broker) serves(group string) bool {
+	for k := range b.sessions {
+		if k.group == group {
+			return true
+		}
+	}
+	return false
+}
+
+// forget drops a group's partitions: who comes next begins with what is kept,
+// which may be set to something else meanwhile (AlterShareGroupOffsets). Fetches
+// that still wait get nothing.
+func (b *Broker) forget(group string) {
+	var of []*partition
+	for k, p := range b.partitions {
+		if k.Group == group {
+			of = append(of, p)
+		}
+	}
+	slices.SortFunc(of, func(p, q *partition) int { return p.key.compare(q.key) })
+	for _, p := range of {
+		for _, f := range p.waiting {
+			if f.done != nil {
+				f.answer(nil)
+			}
+		}
+		b.drop(p)
+	}
 }
 
 // Disconnected closes the sessions that a client has opened which is gone now.

@@ -1,6 +1,8 @@
 package share
 
 import (
+	"bytes"
+	"cmp"
 	"maps"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
@@ -11,6 +13,10 @@ type Key struct {
 	Group     string
 	TopicID   kafka.TopicID
 	Partition int32
+}
+
+func (k Key) compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Group, other.Group), bytes.Compare(k.TopicID[:], other.TopicID[:]), cmp.Compare(k.Partition, other.Partition))
 }
 
 // RecordState is what has become of a record in flight, by Kafka's numbers.
