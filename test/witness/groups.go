@@ -1,6 +1,8 @@
 package witness
 
 import (
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
@@ -80,8 +82,11 @@ func (x exchange) deleteGroups(req *kmsg.DeleteGroupsRequest, resp *kmsg.DeleteG
 	}
 }
 
+// memberIDRequired tells who joins a group to do it by the id that comes with it.
+const memberIDRequired = 79
+
 func (x exchange) joinGroup(req *kmsg.JoinGroupRequest, resp *kmsg.JoinGroupResponse) {
-	if resp == nil || resp.ErrorCode != 0 {
+	if resp == nil || resp.ErrorCode != 0 && resp.ErrorCode != memberIDRequired {
 		return
 	}
 	act := oracle.Act{Kind: oracle.JoinGroup, Group: req.Group, Member: resp.MemberID}
@@ -92,7 +97,10 @@ func (x exchange) joinGroup(req *kmsg.JoinGroupRequest, resp *kmsg.JoinGroupResp
 			break
 		}
 	}
-	x.record(act)
+	i := x.record(act)
+	if resp.ErrorCode != 0 { // the group is there, and the member is still to come
+		x.acts[i].Answered = time.Time{}
+	}
 }
 
 func (x exchange) leaveGroup(req *kmsg.LeaveGroupRequest, resp *kmsg.LeaveGroupResponse) {

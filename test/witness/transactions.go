@@ -133,13 +133,26 @@ func (x exchange) initProducerID(req *kmsg.InitProducerIDRequest, resp *kmsg.Ini
 		// An open transaction of the id is aborted (rule G5).
 		if t := x.transaction(producer); len(t.registered) > 0 && !t.ended {
 			t.ended = resp != nil
-			x.record(oracle.Act{Kind: oracle.EndTransaction, TransactionalID: ProducerKey(producer)})
+			i := x.record(oracle.Act{Kind: oracle.EndTransaction, TransactionalID: ProducerKey(producer)})
+			if t.asked { // it may be on its way to be committed
+				x.acts[i].Answered = time.Time{}
+			}
 		}
 	}
 }
 
 func (x exchange) addPartitions(req *kmsg.AddPartitionsToTxnRequest, resp *kmsg.AddPartitionsToTxnResponse) {
-	if resp == nil || req.Version > 3 {
+	if req.Version > 3 {
+		return
+	}
+	if resp == nil {
+		for _, t := range req.Topics {
+			for _, p := range t.Partitions {
+				if !kafka.IsInternal(t.Topic) {
+					x.record(oracle.Act{Kind: oracle.AddPartition, TransactionalID: ProducerKey(req.ProducerID), Topic: t.Topic, Partition: p})
+				}
+			}
+		}
 		return
 	}
 	for _, t := range resp.Topics {
@@ -157,8 +170,10 @@ func (x exchange) endTxn(req *kmsg.EndTxnRequest, resp *kmsg.EndTxnResponse) {
 	if resp != nil && resp.ErrorCode != 0 {
 		return
 	}
-	if resp != nil {
-		x.transaction(req.ProducerID).ended = true
+	if t := x.transaction(req.ProducerID); resp != nil {
+		t.ended = true
+	} else if req.Commit {
+		t.asked = true
 	}
 	x.record(oracle.Act{Kind: oracle.EndTransaction, TransactionalID: ProducerKey(req.ProducerID), Committed: req.Commit})
 }

@@ -50,6 +50,7 @@ type start struct {
 type transaction struct {
 	registered map[topicPartition]bool
 	ended      bool
+	asked      bool // to commit, without an answer
 }
 
 // batchKey is how a broker knows a batch that is sent again (rule C2).
