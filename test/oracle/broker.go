@@ -1,6 +1,9 @@
 package oracle
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // outage is a stretch of time in which a broker did not serve: paused, killed
 // or stopped. up is {never, never} while it lasts.
@@ -22,6 +25,10 @@ type fleet struct {
 func (f *fleet) learn(a Act) {
 	switch a.Kind {
 	case PauseBroker, KillBroker, StopBroker:
+		if list := f.outages[a.Broker]; len(list) > 0 && list[len(list)-1].up.early == never {
+			list[len(list)-1].killed = list[len(list)-1].killed || a.Kind == KillBroker
+			return // it was away before
+		}
 		f.outages[a.Broker] = append(f.outages[a.Broker], outage{
 			down: a.window(), up: window{never, never}, controlled: a.Kind == StopBroker, killed: a.Kind == KillBroker})
 	case ResumeBroker, StartBroker:
@@ -60,6 +67,44 @@ func (f *fleet) spare(p *partition, broker int32, o outage) bool {
 		}
 	}
 	return inSync >= max(1, min(p.minInSync, len(p.replicas)))
+}
+
+// relieved is the earliest moment from which on a partition may do without the broker
+// of an outage: when it may have left the ISR, and as many others as are needed may be
+// in it.
+func (f *fleet) relieved(p *partition, broker int32, o outage) moment {
+	from := f.shrunk(o).early
+	moments := []moment{from}
+	for _, r := range p.replicas {
+		for _, x := range f.outages[r] {
+			if x.up.early > from {
+				moments = append(moments, x.up.early)
+			}
+		}
+	}
+	slices.Sort(moments)
+	for _, t := range moments {
+		up := 0
+		for _, r := range p.replicas {
+			if r != broker && !f.surelyDown(r, t) {
+				up++
+			}
+		}
+		if up >= max(1, min(p.minInSync, len(p.replicas))) {
+			return t
+		}
+	}
+	return never
+}
+
+// surelyDown says whether a broker was away at a moment for certain.
+func (f *fleet) surelyDown(broker int32, t moment) bool {
+	for _, o := range f.outages[broker] {
+		if o.down.late <= t && t < o.up.early {
+			return true
+		}
+	}
+	return false
 }
 
 // surelyInSync says whether a replica was in sync at a moment for certain: it is
@@ -110,10 +155,7 @@ func (f *fleet) unblocked(p *partition, t moment) moment {
 				if i > 0 && o.down.early < f.rejoined(p, r, f.outages[r][i-1]) {
 					continue // it may not have been back in the ISR
 				}
-				free := o.up.early
-				if f.spare(p, r, o) {
-					free = min(free, f.shrunk(o).early)
-				}
+				free := min(o.up.early, f.relieved(p, r, o))
 				if o.down.late < t && t < free {
 					t, again = free, true
 				}
@@ -262,10 +304,57 @@ func holders(list []seat, s, e moment) map[int32]bool {
 func (f *fleet) excused(who map[int32]bool, moves func(broker int32, o outage) bool, s, e moment) bool {
 	for b := range who {
 		for _, o := range f.outages[b] {
-			for _, x := range f.excuses(o, moves(b, o)) {
+			list := f.excuses(o, moves(b, o))
+			if f.overlapped(b, o) {
+				list = append(list, excuse{o.down.early, f.calm(o).add(f.timing.Settle)})
+			}
+			for _, x := range list {
 				if x.meets(s, e) {
 					return true
 				}
+			}
+		}
+	}
+	return false
+}
+
+// seenSince is the earliest moment of which a broker that takes over for one of the
+// given may show the state within [s, e]: before an outage, while it lasts or others
+// that overlap it, and until replicas have caught up. It is s if there was none.
+func (f *fleet) seenSince(who map[int32]bool, s, e moment) moment {
+	since := s
+	for b := range who {
+		for _, o := range f.outages[b] {
+			if o.down.early <= e && s <= f.calm(o) {
+				since = min(since, o.down.early.add(-f.timing.ReplicationDelay))
+			}
+		}
+	}
+	return since
+}
+
+// calm is when every broker is back from an outage, and from those that overlap it.
+func (f *fleet) calm(o outage) moment {
+	t := o.up.late.add(f.timing.Settle)
+	for again := true; again && t != never; {
+		again = false
+		for _, list := range f.outages {
+			for _, x := range list {
+				if up := x.up.late.add(f.timing.Settle); x.down.early <= t && up > t {
+					t, again = up, true
+				}
+			}
+		}
+	}
+	return t
+}
+
+// overlapped says whether another broker was away at about the time of an outage.
+func (f *fleet) overlapped(broker int32, o outage) bool {
+	for b, list := range f.outages {
+		for _, x := range list {
+			if b != broker && x.down.early <= o.up.late.add(f.timing.Settle) && o.down.early <= x.up.late.add(f.timing.Settle) {
+				return true
 			}
 		}
 	}

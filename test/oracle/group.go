@@ -110,6 +110,7 @@ func (g *group) learn(a Act) {
 		stays := g.members[a.Member]
 		if n := len(stays); n > 0 && stays[n-1].left.early == never {
 			stays[n-1].topics = append(stays[n-1].topics, a.Topics...)
+			stays[n-1].joined.late = min(stays[n-1].joined.late, momentOf(a.Answered))
 		} else {
 			g.members[a.Member] = append(stays, member{joined: a.window(), left: window{never, never}, topics: a.Topics})
 		}

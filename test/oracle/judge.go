@@ -30,6 +30,7 @@ type life struct {
 	last     *verdict
 	counters map[string]float64
 	seen     map[ref]*sight
+	blocked  map[ref]blockage
 	begun    moment // when its first sweep began
 }
 
@@ -41,6 +42,12 @@ type sight struct {
 	lso, high       float64
 	below, observed float64
 	stalled         float64
+}
+
+// blockage is the last look at a group that was blocked.
+type blockage struct {
+	s     moment
+	value float64
 }
 
 // NewJudge returns a judge of scrapes of the cluster that truth describes.
@@ -55,13 +62,14 @@ func (j *Judge) Learned(truth *Truth) { j.truth = truth }
 func (j *Judge) Judge(sc Scrape) []Violation {
 	l := j.lives[sc.Exporter]
 	if l == nil {
-		l = &life{counters: map[string]float64{}, seen: map[ref]*sight{}}
+		l = &life{counters: map[string]float64{}, seen: map[ref]*sight{}, blocked: map[ref]blockage{}}
 		j.lives[sc.Exporter] = l
 	}
 	if l.begun == 0 && !sc.Start.IsZero() {
 		l.begun = momentOf(sc.Start)
 	}
 	v := &verdict{judge: j, life: l, scrape: sc, s: momentOf(sc.Start), e: momentOf(sc.End)}
+	v.sweepBefore()
 	page, err := parse(sc.Text)
 	if err != nil {
 		v.add("", math.NaN(), "a page that parses", err.Error())
@@ -78,6 +86,7 @@ func (j *Judge) Judge(sc Scrape) []Violation {
 		v.one(s)
 	}
 	v.missing()
+	v.rememberBlocked()
 	l.last = v
 	return v.found
 }
@@ -87,6 +96,7 @@ const tolerance = 5 * time.Millisecond
 
 // verdict is the judgement of one scrape.
 type verdict struct {
+	before *verdict // of the last scrape of the sweep before; nil if there was none
 	judge  *Judge
 	life   *life
 	scrape Scrape
@@ -94,6 +104,18 @@ type verdict struct {
 	s, e   moment
 	sweeps float64
 	found  []Violation
+}
+
+// sweepBefore finds the verdict on the sweep before, of which this may not be the
+// first scrape since.
+func (v *verdict) sweepBefore() {
+	switch last := v.life.last; {
+	case last != nil && last.s == v.s:
+		v.before = last.before
+	case last != nil:
+		v.before = last
+		last.before = nil
+	}
 }
 
 func (v *verdict) truth() *Truth { return v.judge.truth }
@@ -364,7 +386,7 @@ func (v *verdict) missing() {
 // excused says whether what excuses an absence was so in this sweep, or in the
 // exporter's sweep before: it may take one to find out that a broker is back.
 func (v *verdict) excused(by func(s, e moment) bool) bool {
-	return by(v.s, v.e) || v.life.last != nil && by(v.life.last.s, v.life.last.e)
+	return by(v.s, v.e) || v.before != nil && by(v.before.s, v.before.e)
 }
 
 // show says whether a metric is to be shown at all.

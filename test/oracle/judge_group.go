@@ -23,7 +23,7 @@ func (v *verdict) committed(s sample) {
 	_, logs := v.commitLogs(s)
 	var allowed []string
 	for _, log := range logs {
-		values, _ := log.values(v.s, v.e)
+		values, _ := log.values(v.commitsSince(s.labels["group"]), v.e)
 		for _, c := range values {
 			if float64(c) == s.value {
 				return
@@ -37,6 +37,17 @@ func (v *verdict) committed(s sample) {
 	if len(logs) > 0 {
 		v.wrong(s, strings.Join(allowed, ", "), "the committed offset is not true")
 	}
+}
+
+// commitsSince is the moment from which on a group's commits may be what is shown: the
+// sweep's beginning, or before an outage of which the sweep sees something. A
+// coordinator that takes over shows what its high watermark, which trails, covers.
+func (v *verdict) commitsSince(group string) moment {
+	g := v.truth().groups[group]
+	if g == nil {
+		return v.s
+	}
+	return v.truth().fleet.seenSince(holders(g.seats, always, v.e), v.s, v.e)
 }
 
 func (v *verdict) hwmLag(s sample) { v.lag(s, highWater, func(p *partition) *steps { return &p.high }) }
@@ -66,7 +77,7 @@ func (v *verdict) lag(s sample, end string, steps func(*partition) *steps) {
 		if p.lossy <= v.e {
 			return
 		}
-		least, most, none := v.lagBounds(p, logs[i])
+		least, most, none := v.lagBounds(p, s.labels["group"], logs[i])
 		if none {
 			v.wrong(s, "nothing: there was no commit", "a lag is shown without a commit")
 			continue
@@ -79,8 +90,8 @@ func (v *verdict) lag(s sample, end string, steps func(*partition) *steps) {
 }
 
 // lagBounds bounds the lag against the high watermark.
-func (v *verdict) lagBounds(p *partition, log *commitLog) (least, most int64, none bool) {
-	values, _ := log.values(v.s, v.e)
+func (v *verdict) lagBounds(p *partition, group string, log *commitLog) (least, most int64, none bool) {
+	values, _ := log.values(v.commitsSince(group), v.e)
 	if len(values) == 0 {
 		return 0, 0, true
 	}
@@ -108,7 +119,7 @@ func (v *verdict) ahead(s sample) {
 		v.wrong(s, fmt.Sprintf("%v − %v where that is above 0", commit, high), "what is ahead is not true")
 		return
 	}
-	if last := v.life.last; last == nil || !last.isAhead(r) {
+	if last := v.before; last == nil || !last.isAhead(r) {
 		v.wrong(s, "nothing: this is the first sweep that saw it", "a commit is called ahead after one look")
 	}
 }
@@ -194,7 +205,7 @@ func (v *verdict) sumBounds(s sample, group, topic string) {
 	for _, life := range v.truth().lives(topic, v.s, v.e) {
 		for _, p := range life.partitions {
 			log := v.truth().commits[commitKey{group, p.placeKey}]
-			lo, hi, none := v.lagBounds(p, log)
+			lo, hi, none := v.lagBounds(p, group, log)
 			if none {
 				continue
 			}
@@ -437,12 +448,7 @@ func (v *verdict) missingCommits(group, topic, rule string) {
 	whole := len(parts) > 0
 	for _, r := range parts {
 		v.require(committed, r, rule)
-		at := ref{topic: topic, partition: r.partition}
-		readable := true
-		for _, metric := range []string{logStart, highWater, lastStable} {
-			_, ok := v.page.get(metric, at)
-			readable = readable && (ok || !v.show(metric))
-		}
+		readable := v.bounded(topic, r.partition)
 		whole = whole && readable
 		if readable {
 			v.require(hwmLag, r, rule)
@@ -450,11 +456,38 @@ func (v *verdict) missingCommits(group, topic, rule string) {
 			v.requireLost(r)
 		}
 	}
+	for _, at := range v.maybeParts(group, topic) {
+		whole = whole && v.bounded(topic, at)
+	}
 	if whole {
 		v.require(topicHWMLag, ref{group: group, topic: topic}, rule)
 		v.require(topicLSOLag, ref{group: group, topic: topic}, rule)
 		v.requireState(group, topic, rule)
 	}
+}
+
+// bounded says whether the page has the offsets of a partition that lags are made of.
+func (v *verdict) bounded(topic, partition string) bool {
+	for _, metric := range []string{logStart, highWater, lastStable} {
+		if _, ok := v.page.get(metric, ref{topic: topic, partition: partition}); !ok && v.show(metric) {
+			return false
+		}
+	}
+	return true
+}
+
+// maybeParts are the partitions of a topic on which the group may have a commit: one
+// that cannot be read withholds the sums.
+func (v *verdict) maybeParts(group, topic string) []string {
+	var out []string
+	for _, life := range v.truth().lives(topic, v.s, v.e) {
+		for _, p := range life.partitions {
+			if values, _ := v.truth().commits[commitKey{group, p.placeKey}].values(v.commitsSince(group), v.e); len(values) > 0 {
+				out = append(out, strconv.Itoa(int(p.index)))
+			}
+		}
+	}
+	return out
 }
 
 // requireLost holds the sparse series of a commit to be there where they apply.
@@ -464,7 +497,7 @@ func (v *verdict) requireLost(r ref) {
 	if ok && also && start > commit {
 		v.require(lost, r, "offsets were lost and no sample says so")
 	}
-	if last := v.life.last; last != nil && v.isAhead(r) && last.isAhead(r) {
+	if last := v.before; last != nil && v.isAhead(r) && last.isAhead(r) {
 		v.require(ahead, r, "a commit is ahead and no sample says so")
 	}
 }

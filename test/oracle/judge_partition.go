@@ -113,6 +113,7 @@ func (v *verdict) blocker(s sample) {
 	v.below(s)
 	v.verdictOf(s)
 	id := s.labels["producer_id"]
+	ambiguous := s.labels["reason"] == "ambiguous" // one of those that have ended above the high watermark
 	lso, ok := v.page.get(lastStable, refOf(s))
 	list := v.whole(s)
 	if id == "" || !ok || len(list) == 0 {
@@ -121,7 +122,7 @@ func (v *verdict) blocker(s sample) {
 	var allowed []string
 	for _, p := range list {
 		for _, sp := range p.active(v.s, v.e) {
-			if sp.first == int64(lso) || sp.first < int64(lso) && p.start.holds(int64(lso), v.s, v.e) {
+			if ambiguous && sp.first >= int64(lso) || sp.first == int64(lso) || sp.first < int64(lso) && p.start.holds(int64(lso), v.s, v.e) {
 				if sp.id == "producer "+id {
 					return
 				}
@@ -206,7 +207,10 @@ func (t *Truth) inSync(p *partition, s, e moment) (least, most int) {
 	for _, r := range p.replicas {
 		may, must := true, t.fleet.surelyInSync(p, r, e)
 		for _, o := range t.fleet.outages[r] {
-			if o.down.early <= e && s <= t.fleet.rejoined(p, r, o) {
+			// One that comes back to a log of which records were deleted may have some
+			// that do not fit, and cannot follow.
+			deleted := len(p.start.windows) > 0 && p.start.windows[0].early <= e
+			if o.down.early <= e && (deleted || s <= t.fleet.rejoined(p, r, o)) {
 				must = false
 			}
 			if t.fleet.shrunk(o).late.add(t.fleet.slack()) < s && e < o.up.early && t.fleet.spare(p, r, o) {

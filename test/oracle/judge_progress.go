@@ -209,14 +209,36 @@ func (v *verdict) blockedFor(s sample) {
 	if lag > 0 && (!looked || n > 0) {
 		v.wrong(s, "nothing: there is something to read", "a group is blocked that has something to read")
 	}
-	if last := v.life.last; last != nil {
-		before, was := last.page.get(blockedFor, r)
-		if was && s.value < before {
-			v.wrong(s, fmt.Sprintf("%v or more", before), "a group is blocked for less long than before")
+	still, ok := v.page.get(stalled, at)
+	if ok && s.value > still+tolerance.Seconds() {
+		v.wrong(s, fmt.Sprintf("at most %v, as %s says", still, stalled), "a group is blocked for longer than what holds it")
+	}
+	if v.before == nil {
+		return
+	}
+	before, was := v.life.blocked[r]
+	if !was {
+		before.s = v.before.s
+	}
+	if s.value < before.value && ok && still > span2(before.s, v.e)+before.value {
+		v.wrong(s, fmt.Sprintf("%v or more", before.value), "a group is blocked for less long than before")
+	}
+	if most := before.value + span2(before.s, v.e); s.value > most {
+		v.wrong(s, fmt.Sprintf("at most %v", most), "a group is blocked for longer than time has passed")
+	}
+}
+
+// rememberBlocked keeps which groups are blocked. A page that does not say what a
+// group has read, or could read, does not end that.
+func (v *verdict) rememberBlocked() {
+	for r := range v.life.blocked {
+		at := ref{topic: r.topic, partition: r.partition}
+		if v.has(committed, r) && v.has(lastStable, at) {
+			delete(v.life.blocked, r)
 		}
-		if passed := time.Duration(v.e - last.s).Seconds(); s.value > before+passed+tolerance.Seconds() {
-			v.wrong(s, fmt.Sprintf("at most %v", before+passed), "a group is blocked for longer than time has passed")
-		}
+	}
+	for r, s := range v.page.byName[blockedFor] {
+		v.life.blocked[r] = blockage{v.s, s.value}
 	}
 }
 

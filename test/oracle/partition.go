@@ -84,6 +84,7 @@ type closing struct {
 	exact      int64 // where it was seen, -1 if it was not
 	candidates []int // gap entries that it may be, by index of the log
 	tail       bool  // it may lie behind everything that is known
+	maybe      bool  // it may not have been written at all
 }
 
 // logEntry is one append of the reconstructed log.
@@ -98,6 +99,8 @@ const beyond = int64(1) << 62
 
 // rebuild derives the partition's quantities from what was written to it.
 func (p *partition) rebuild(f *fleet, acts []written, markers map[string][]int64, txns []*transaction) error {
+	p.lossy = min(p.lossy, p.mayLack(f, acts))
+	acts = slices.DeleteFunc(slices.Clone(acts), func(w written) bool { return momentOf(w.act.Sent) >= p.lossy })
 	known, unsure := splitKnown(acts)
 	if err := p.overlap(known); err != nil {
 		return err
@@ -143,10 +146,11 @@ func (p *partition) closings(acts, known []written, markers map[string][]int64, 
 	seen := map[string]int{}
 	var out []closing
 	for _, t := range txns {
-		if !t.partitions[p.placeKey] || t.end.early == never {
+		certain, touched := t.partitions[p.placeKey]
+		if !touched || t.end.early == never {
 			continue
 		}
-		c := closing{txn: t, id: t.id, hi: beyond, exact: -1}
+		c := closing{txn: t, id: t.id, hi: beyond, exact: -1, maybe: !certain || t.byHand && !t.answered}
 		for _, w := range byID[t.id] {
 			switch before, known := w.before(t); {
 			case !known:
@@ -238,8 +242,8 @@ func layOut(known, unsure []written, closings []closing) []logEntry {
 	return log
 }
 
-// settleSingles gives a marker that can be one entry only that entry, and takes
-// the entry from the others, until nothing more follows.
+// settleSingles gives a marker that was written for certain and can be one entry
+// only that entry, and takes the entry from the others, until nothing more follows.
 func settleSingles(closings []closing) {
 	rivals := map[int][]int{}
 	var queue []int
@@ -254,7 +258,7 @@ func settleSingles(closings []closing) {
 		c := &closings[queue[0]]
 		self := queue[0]
 		queue = queue[1:]
-		if len(c.candidates) != 1 || c.hi == beyond || settled[c.candidates[0]] {
+		if len(c.candidates) != 1 || c.hi == beyond || c.maybe || settled[c.candidates[0]] {
 			continue
 		}
 		g := c.candidates[0]
@@ -308,6 +312,53 @@ func (p *partition) stamp(f *fleet, log []logEntry, known, unsure []written, clo
 	}
 }
 
+// mayLack is the first moment from which on the log of a leader that goes away may
+// have held a batch that its successor's does not: one that was under way then. It is
+// never if there is none.
+func (p *partition) mayLack(f *fleet, acts []written) moment {
+	if len(p.replicas) < 2 {
+		return never
+	}
+	first := never
+	for _, w := range acts {
+		held := window{momentOf(w.act.Sent), momentOf(w.act.Answered)}
+		switch {
+		case w.base < 0 || w.act.Answered.IsZero():
+			held.late = pinned(acts, held.early)
+		case w.act.Acks != -1:
+			held.late = f.replicatedBy(p, held)
+		}
+		if f.cutOff(p, held) {
+			first = min(first, held.early)
+		}
+	}
+	return first
+}
+
+// pinned is when a batch was replicated that was sent after a moment: its offset tells
+// what lies before it.
+func pinned(acts []written, after moment) moment {
+	at := never
+	for _, w := range acts {
+		if w.base >= 0 && w.act.Acks == -1 && momentOf(w.act.Sent) > after {
+			at = min(at, momentOf(w.act.Answered))
+		}
+	}
+	return at
+}
+
+// cutOff says whether a leader of the partition may have gone away within w.
+func (f *fleet) cutOff(p *partition, w window) bool {
+	for _, r := range p.replicas {
+		for _, o := range f.outages[r] {
+			if w.early <= o.down.late && w.late > o.down.early && holders(p.leaders, o.down.early, o.down.late)[r] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // mayLose is the first moment at which a leader that went away may have taken
 // records with it that no other replica had (rule F5); never if none did.
 func (p *partition) mayLose(f *fleet) moment {
@@ -347,8 +398,8 @@ func (p *partition) fillers(log []logEntry, unsure []written, closings []closing
 		if c.tail {
 			behind = append(behind, c.txn.end)
 			markersBehind++
-			certain = certain && !(c.txn.byHand && !c.txn.answered)
 		}
+		certain = certain && !c.maybe
 	}
 	for i := range log {
 		if log[i].known >= 0 || len(within[i]) > 0 {

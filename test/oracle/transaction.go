@@ -7,12 +7,14 @@ import (
 
 // transaction is one transaction of a transactional id, as the record tells it.
 type transaction struct {
-	id         string
-	number     int // in the life of the id
+	id     string
+	number int // in the life of the id
+	// partitions are those that it may have touched: true where it did for certain.
 	partitions map[placeKey]bool
 	byHand     bool // no transaction: a marker that a client wrote
 
 	begun    moment // when its first partition may have been added
+	sure     moment // and when one was for certain
 	timeout  moment // from when on the coordinator may abort it
 	ended    bool   // an end was asked for
 	answered bool   // and granted
@@ -33,7 +35,7 @@ func newLedger() *ledger { return &ledger{cur: map[string]*transaction{}} }
 func (l *ledger) begin(a Act) *transaction {
 	t := &transaction{
 		id: a.TransactionalID, number: l.count(a.TransactionalID),
-		partitions: map[placeKey]bool{}, begun: never, timeout: never, end: window{never, never},
+		partitions: map[placeKey]bool{}, begun: never, sure: never, timeout: never, end: window{never, never},
 	}
 	if prev := l.cur[a.TransactionalID]; prev != nil {
 		prev.close()
@@ -65,6 +67,7 @@ func (l *ledger) open(a Act) *transaction {
 	if t.begun == never {
 		t.begun = momentOf(a.Sent)
 	}
+	t.sure = min(t.sure, momentOf(a.Answered))
 	if t.number > 0 && !a.Answered.IsZero() {
 		l.complete(a.TransactionalID, t.number-1, momentOf(a.Answered))
 	}
@@ -95,10 +98,20 @@ func (l *ledger) end(a Act) {
 }
 
 // mayHaveEnded says whether the transaction may have been ended by a moment; if
-// not, what was seen complete then is the one before.
+// not, what was seen complete then is the one before. So it is where neither its
+// beginning nor its end is certain.
 func (t *transaction) mayHaveEnded(at moment) bool {
+	if t.sure > at && !t.answered {
+		return false
+	}
 	timedOut := t.timeout != never && t.begun != never && t.begun+t.timeout <= at
 	return t.ended && t.end.early <= at || timedOut
+}
+
+// touch says that a batch of the transaction, or a request to add a partition, was
+// sent, and whether it was granted.
+func (t *transaction) touch(key placeKey, certain bool) {
+	t.partitions[key] = t.partitions[key] || certain
 }
 
 // mark is a marker by hand, in one partition: it ends what is open there and

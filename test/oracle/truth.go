@@ -197,11 +197,11 @@ func (l *learner) learnPartition(a Act) error {
 		w := written{act: a, base: a.Offset, next: a.Offset + a.Records}
 		if a.TransactionalID != "" && !a.Unregistered {
 			w.txn = l.ledger.open(a)
-			w.txn.partitions[key] = true
+			w.txn.touch(key, !a.Answered.IsZero())
 		}
 		l.written[key] = append(l.written[key], w)
 	case AddPartition:
-		l.ledger.open(a).partitions[key] = true
+		l.ledger.open(a).touch(key, !a.Answered.IsZero())
 	case WriteMarker:
 		l.ledger.mark(a, key)
 	case LostMarker:
@@ -254,7 +254,7 @@ func (l *learner) finishPartition(p *partition) error {
 	key := p.placeKey
 	var txns []*transaction
 	for _, t := range l.ledger.all {
-		if t.partitions[key] {
+		if _, touched := t.partitions[key]; touched {
 			txns = append(txns, t)
 		}
 	}
