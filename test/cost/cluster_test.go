@@ -37,18 +37,30 @@ type site struct {
 	names atomic.Int32 // of topics and ids that were made
 }
 
-// on runs a benchmark on the simulator and on a real Kafka.
-func on(b *testing.B, measure func(b *testing.B, s *site)) {
-	b.Run("simulator", func(b *testing.B) {
-		sim, err := simbroker.Start(simbroker.Config{Brokers: brokers, ListenAddress: "127.0.0.1:0", Properties: properties})
-		must(b, err)
-		b.Cleanup(func() { must(b, sim.Close()) })
-		measure(b, &site{seeds: sim.Bootstrap()})
-	})
-	b.Run("kafka", func(b *testing.B) {
-		cluster := kafka.StartFor(b, kafka.Config{Version: kafka.Version(b), Brokers: brokers, Properties: properties})
-		measure(b, &site{seeds: cluster.Bootstrap()})
-	})
+// measures are what is measured on each cluster.
+var measures = []struct {
+	name    string
+	measure func(b *testing.B, s *site)
+}{
+	{"produce", produce}, {"commit", commit}, {"initialize", initialize}, {"consume", consume}, {"delay", delay}, {"transform", transform},
+}
+
+func BenchmarkSimulator(b *testing.B) {
+	sim, err := simbroker.Start(simbroker.Config{Brokers: brokers, ListenAddress: "127.0.0.1:0", Properties: properties})
+	must(b, err)
+	b.Cleanup(func() { must(b, sim.Close()) })
+	(&site{seeds: sim.Bootstrap()}).measureAll(b)
+}
+
+func BenchmarkKafka(b *testing.B) {
+	cluster := kafka.StartFor(b, kafka.Config{Version: kafka.Version(b), Brokers: brokers, Properties: properties})
+	(&site{seeds: cluster.Bootstrap()}).measureAll(b)
+}
+
+func (s *site) measureAll(b *testing.B) {
+	for _, m := range measures {
+		b.Run(m.name, func(b *testing.B) { m.measure(b, s) })
+	}
 }
 
 func must(b *testing.B, err error) {
