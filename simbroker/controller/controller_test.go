@@ -344,6 +344,10 @@ func TestWordsOfRefusals(t *testing.T) {
 			c.CreateTopics([]NewTopic{{Name: "u", Partitions: 1, ReplicationFactor: 3}}, false)[0].Err,
 			"Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because only 2 broker(s) are registered or some brokers have all their log directories cordoned.",
 		},
+		{
+			c.CreatePartitions([]MorePartitions{{Topic: "t", Count: 2, Assignments: [][]kafka.BrokerID{{2}}}}, false)[0].Err,
+			"The manual partition assignment includes a partition with 1 replica(s), but this is not consistent with previous partitions, which have 2 replica(s).",
+		},
 		{elect(kafka.TopicPartition{Topic: "u"}), "No such topic as u"},
 		{elect(kafka.TopicPartition{Topic: "t", Partition: 9}), "No such partition as t-9"},
 	} {

@@ -126,7 +126,7 @@ func (c *Controller) manual(t NewTopic) ([][]kafka.BrokerID, error) {
 			return nil, refuse(kafka.ErrInvalidReplicaAssignment, "partitions should be a consecutive 0-based integer sequence")
 		}
 		if n > 0 && len(replicas) != len(assignments[0]) {
-			return nil, refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes a partition with %d replica(s), but this is not consistent with previous partitions, which have %d replica(s).", len(replicas), len(assignments[0]))
+			return nil, inconsistent(len(replicas), len(assignments[0]))
 		}
 		if err := c.checkReplicas(replicas); err != nil {
 			return nil, err
@@ -137,6 +137,12 @@ func (c *Controller) manual(t NewTopic) ([][]kafka.BrokerID, error) {
 		assignments[n] = replicas
 	}
 	return assignments, nil
+}
+
+// inconsistent is the error for a partition with another number of replicas than
+// those before it have.
+func inconsistent(replicas, previous int) error {
+	return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes a partition with %d replica(s), but this is not consistent with previous partitions, which have %d replica(s).", replicas, previous)
 }
 
 // checkReplicas refuses replicas that no partition can have.
@@ -279,6 +285,9 @@ func (c *Controller) createPartitions(m MorePartitions, validateOnly bool) error
 	for _, replicas := range assignments {
 		if err := c.checkReplicas(replicas); err != nil {
 			return err
+		}
+		if factor := len(t.Partitions[0].Replicas); len(replicas) != factor {
+			return inconsistent(len(replicas), factor)
 		}
 		grown.Partitions = append(grown.Partitions, c.newPartition(replicas))
 	}
