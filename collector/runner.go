@@ -20,6 +20,7 @@ type Runner struct {
 	audit       atomic.Pointer[lag.Audit]
 	auditSoon   chan struct{} // an audit is due before its time
 	listed      int           // topics of coordinators that the last sweep listed
+	hastened    int           // audits that were made for them before their time
 	view        atomic.Pointer[lag.View]
 	subscribers []func(*lag.View)
 }
@@ -84,8 +85,11 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// runAudits audits at once, then once every AuditPeriod, and when a sweep is the
-// first to see a topic of coordinators. Where nothing could be read, the next try
+// maxHastened bounds the audits that are made before their time for one topic.
+const maxHastened = 5
+
+// runAudits audits at once, then once every AuditPeriod, and when a sweep sees
+// a topic of coordinators that it has not. Where nothing could be read, the next try
 // is a sweep's period away.
 func (r *Runner) runAudits(ctx context.Context) {
 	for {
@@ -123,16 +127,22 @@ func (r *Runner) Audit(ctx context.Context) {
 
 // hastenAudit has an audit made at once where the sweep that has just ended saw
 // a topic of coordinators that the last audit did not: they are created when
-// somebody first uses a group, or a transaction.
+// somebody first uses a group, or a transaction. The broker that an audit asks may
+// hear of the topic later than the one that the sweep asked: then the next sweep has
+// another one made, a few times.
 func (r *Runner) hastenAudit() {
 	a, l := r.audit.Load(), r.sweeper.last
 	if a == nil || a.Failure != "" || l == nil {
 		return
 	}
 	n := l.coordinating()
-	if n > r.listed && n > a.Coordinating() {
+	if n > r.listed {
+		r.hastened = 0
+	}
+	if n > a.Coordinating() && r.hastened < maxHastened {
 		select {
 		case r.auditSoon <- struct{}{}:
+			r.hastened++
 		default: // is asked for already
 		}
 	}

@@ -298,3 +298,49 @@ func TestSucceed(t *testing.T) {
 		}
 	})
 }
+
+// A topic of coordinators that the broker which audits ask does not list yet is
+// looked at as soon as it does; one that it never lists costs a few audits.
+func TestAuditsOfWhatOneBrokerListsLate(t *testing.T) {
+	for _, c := range []struct {
+		late, audits, coordinating int
+	}{{0, 2, 1}, {1, 3, 1}, {3, 5, 1}, {100, 1 + maxHastened, 0}} {
+		t.Run(fmt.Sprint(c.late, " answers too late"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(2)
+				f.calm("orders", 2)
+				r := NewRunner(f, Options{AuditPeriod: time.Hour})
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+				defer cancel()
+				audits, late := 0, c.late
+				f.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {
+					f.mu.Lock()
+					defer f.mu.Unlock()
+					switch kmsg.Key(req.Key()) {
+					case kmsg.ApiVersions, kmsg.DescribeConfigs, kmsg.DescribeTransactions:
+						return nil, ErrAPIMissing
+					}
+					if m, ok := req.(*kmsg.MetadataRequest); !ok || broker != -100 || m.IncludeClusterAuthorizedOperations {
+						return nil, nil // not an audit's
+					}
+					audits++
+					if len(f.topics) == 1 || late <= 0 {
+						return nil, nil
+					}
+					late--
+					all := f.topics
+					f.topics = all[:1]
+					resp := f.answer(1, req)
+					f.topics = all
+					resp.SetVersion(req.GetVersion())
+					return resp, nil
+				}
+				time.AfterFunc(time.Minute, func() { f.set(f.stateTopic) })
+				r.Run(ctx)
+				if got := r.View().Audit.Coordinating(); audits != c.audits || got != c.coordinating {
+					t.Errorf("%d audits, the last of %d topics of coordinators; want %d of %d", audits, got, c.audits, c.coordinating)
+				}
+			})
+		})
+	}
+}
