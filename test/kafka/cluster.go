@@ -74,7 +74,7 @@ type Cluster struct {
 const controllerID = 0
 
 const (
-	startWithin = 90 * time.Second
+	startWithin = 5 * time.Minute
 	stopWithin  = 60 * time.Second
 	poll        = 50 * time.Millisecond
 )
