@@ -6,7 +6,7 @@ KAFKA ?= 4.3.1
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: help build test race lint generate kafka alerts chart image bench vuln ci judge
+.PHONY: help build test race lint generate kafka suites alerts chart image bench vuln ci judge
 
 help: ## Show this list.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,9 @@ generate: ## Make golden files and the generated parts of docs/ anew.
 
 kafka: ## Run the tests that need a real Kafka.
 	LSO_KAFKA=$(KAFKA) go test -p 1 -timeout 40m ./test/...
+
+suites: ## Run other clients' own tests, on the simulator and on a real Kafka (half an hour).
+	cd test/suites && LSO_KAFKA=$(KAFKA) go test -count=1 -timeout 120m -v .
 
 alerts: ## Run the tests of alerts that need promtool, Prometheus and Alertmanager.
 	LSO_PROMETHEUS=1 go test -timeout 5m ./alerting ./test/alerts

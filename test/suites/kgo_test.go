@@ -1,0 +1,96 @@
+package suites
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// The tests of franz-go's package kgo: producing, consuming, groups of every
+// protocol, transactions from input to output, share groups.
+func TestKgo(t *testing.T) {
+	s := compile(t, source{module: "github.com/twmb/franz-go@v1.22.3", folder: "pkg/kgo"})
+	excepted := readExceptions(t, "kgo.txt")
+	on(t, setting{brokers: 3, logins: true, properties: map[string]string{
+		"group.initial.rebalance.delay.ms":     "0",
+		"auto.create.topics.enable":            "false",
+		"offsets.topic.num.partitions":         "5",
+		"transaction.state.log.num.partitions": "5",
+	}}, func(t *testing.T, c cluster) {
+		logins := addUser(t, c, "suite", "suite-secret")
+		for _, replicas := range []int{1, 3} {
+			t.Run(fmt.Sprintf("replicas=%d", replicas), func(t *testing.T) {
+				env := []string{
+					"KGO_SEEDS=" + bootstrap(c), "KGO_LOG_LEVEL=none",
+					fmt.Sprintf("KGO_TEST_RF=%d", replicas), "KGO_TEST_RECORDS=50000",
+					"KGO_TEST_SCRAM=suite:suite-secret:256", "KGO_TEST_SCRAM_SEEDS=" + logins, "KGO_TEST_OAUTH_SEEDS=" + logins,
+				}
+				o := s.run(context.Background(), ".", 20*time.Minute, env...)
+				again(t, s, &o, excepted, env)
+			})
+		}
+	})
+}
+
+// addUser gives a user a password for SCRAM-SHA-256, and returns the addresses at
+// which users log in.
+func addUser(t *testing.T, c cluster, name, password string) string {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(bootstrap(c), ",")...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	added, err := kadm.NewClient(client).AlterUserSCRAMs(t.Context(), nil, []kadm.UpsertSCRAM{{
+		User: name, Mechanism: kadm.ScramSha256, Iterations: 4096, Password: password,
+	}})
+	if err == nil {
+		err = added.Error()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(c.loginAddresses(), ",")
+}
+
+// again gives tests that failed on a real Kafka a second chance, each alone: its
+// processes share few cores with the tests, which are written for more. On the
+// simulator there is none.
+func again(t *testing.T, s suite, o *outcomes, excepted exceptions, env []string) {
+	t.Helper()
+	o.save(t)
+	wrong := o.judge(t, excepted)
+	if strings.Contains(t.Name(), "/kafka") {
+		var still []string
+		for _, line := range wrong {
+			name, _, _ := strings.Cut(line, ":")
+			whole, _, _ := strings.Cut(name, "/")
+			second := s.run(context.Background(), "^"+regexp.QuoteMeta(whole)+"$", 20*time.Minute, env...)
+			if second.ended[name] != passed {
+				still = append(still, line)
+			} else {
+				t.Logf("passed when it ran alone: %s", name)
+			}
+		}
+		wrong = still
+	}
+	if len(wrong) > 0 {
+		t.Errorf("%s\n%s", strings.Join(wrong, "\n"), tailOf(o.output))
+	}
+	t.Logf("%d passed, %d skipped, %d failed", o.count(passed), o.count(skipped), o.count(failed)+o.count(cutShort))
+}
+
+// tailOf is the end of what a suite printed; LSO_SUITES_OUTPUT keeps the whole.
+func tailOf(output []byte) string {
+	const most = 4000
+	if len(output) > most {
+		output = output[len(output)-most:]
+	}
+	return string(output)
+}

@@ -1,0 +1,199 @@
+package suites
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lso-exporter/lso-exporter/test/kafka"
+)
+
+const (
+	saramaModule    = "github.com/IBM/sarama@v1.61.1"
+	toxiproxyModule = "github.com/Shopify/toxiproxy/v2@v2.5.0"
+	saramaBrokers   = 5
+)
+
+// saramaTools are Kafka's own clients that the tests set beside sarama.
+var saramaTools = map[string]string{
+	"kafka-console-producer.sh":    "org.apache.kafka.tools.ConsoleProducer",
+	"kafka-console-consumer.sh":    "org.apache.kafka.tools.consumer.ConsoleConsumer",
+	"kafka-verifiable-consumer.sh": "org.apache.kafka.tools.VerifiableConsumer",
+}
+
+// sarama's functional tests: producers, transactions, consumers, groups, static
+// members, mixed groups with Java's consumer, and the calls of its admin client,
+// with brokers that are stopped and started, and connections that are slow or
+// torn by toxiproxy. Each test is a process of its own, with topics of its own.
+func TestSarama(t *testing.T) {
+	proxies := startToxiproxy(t)
+	s := compile(t, source{module: saramaModule, tags: "functional", changes: []change{
+		// The tests know toxiproxy and brokers by ports that others may have here.
+		{"functional_test.go", `"http://localhost:8474"`, fmt.Sprintf("%q", proxies)},
+		{"functional_test.go", `fmt.Sprintf("127.0.0.1:%d", 29090+i)`, "proxy.ListenAddr"},
+	}})
+	tests := functionalTests(t, s.dir)
+	excepted := readExceptions(t, "sarama.txt")
+	advertised := map[int32]string{}
+	own := map[int32]map[string]string{}
+	for id := range int32(saramaBrokers) {
+		advertised[id+1] = freeAddress(t)
+		own[id+1] = map[string]string{"broker.rack": fmt.Sprint(id + 1)}
+	}
+	on(t, setting{brokers: saramaBrokers, advertised: advertised, own: own, properties: map[string]string{
+		// As sarama's own cluster has it, except for fewer partitions of internal topics.
+		"default.replication.factor":               "2",
+		"offsets.topic.replication.factor":         "2",
+		"transaction.state.log.replication.factor": "2",
+		"offsets.topic.num.partitions":             "10",
+		"transaction.state.log.num.partitions":     "10",
+		"transaction.state.log.min.isr":            "1",
+		"replica.selector.class":                   "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+		"auto.create.topics.enable":                "false",
+		"group.initial.rebalance.delay.ms":         "0",
+	}}, func(t *testing.T, c cluster) {
+		pointProxies(t, proxies, advertised, c.addresses())
+		d := docker(t, c)
+		env := append(d.env, "KAFKA_VERSION="+toolsVersion())
+		javaMissing := tools(d.tools, saramaTools)
+		if javaMissing != nil && !errors.Is(javaMissing, kafka.ErrNotRun) {
+			t.Fatal(javaMissing)
+		}
+		for _, name := range tests {
+			t.Run(name, func(t *testing.T) {
+				if javaMissing != nil && strings.Contains(name, "Java") {
+					t.Skip(javaMissing)
+				}
+				o := s.run(context.Background(), "^"+name+"$", 10*time.Minute, env...)
+				again(t, s, &o, excepted.of(o), env)
+				if err := d.restore(); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	})
+}
+
+// of are the exceptions that are about tests that ran.
+func (all exceptions) of(o outcomes) exceptions {
+	some := maps.Clone(all)
+	maps.DeleteFunc(some, func(name string, _ exception) bool { return o.ended[name] == "" })
+	return some
+}
+
+var functionalTest = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+
+// functionalTests are the tests in files that are for a cluster.
+func functionalTests(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "functional_*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range functionalTest.FindAllSubmatch(text, -1) {
+			names = append(names, string(m[1]))
+		}
+	}
+	if len(names) == 0 {
+		t.Fatalf("no functional tests in %s", dir)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// startToxiproxy builds and starts toxiproxy, and returns its address.
+func startToxiproxy(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "toxiproxy")
+	build(t, fetch(t, toxiproxyModule), "build", "-o", program, "./cmd/server")
+	host, port, err := net.SplitHostPort(freeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-host", host, "-port", port)
+	cmd.Env = append(os.Environ(), "LOG_LEVEL=error")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	address := "http://" + net.JoinHostPort(host, port)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		resp, err := http.Get(address + "/version")
+		if err == nil {
+			resp.Body.Close()
+			return address
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("toxiproxy: ", err)
+		}
+	}
+}
+
+// pointProxies makes a proxy for each broker, between what it advertises and
+// where it listens.
+func pointProxies(t *testing.T, proxies string, from, to map[int32]string) {
+	t.Helper()
+	for id, listen := range from {
+		name := fmt.Sprintf("kafka%d", id)
+		document, err := json.Marshal(map[string]any{"name": name, "listen": listen, "upstream": to[id], "enabled": true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.Post(proxies+"/proxies", "application/json", bytes.NewReader(document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusCreated {
+			t.Fatalf("toxiproxy: proxy from %s: %s", listen, resp.Status)
+		}
+		t.Cleanup(func() { removeProxy(t, proxies, name) })
+	}
+}
+
+func removeProxy(t *testing.T, proxies, name string) {
+	req, err := http.NewRequest(http.MethodDelete, proxies+"/proxies/"+name, http.NoBody)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	resp.Body.Close()
+}
+
+// freeAddress is an address that the system has free just now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
