@@ -1,30 +1,6 @@
 package sasl
 
-import (
-	"fmt"
-	"slices"
-	"time"
-)
-
-// Mechanism is a way to log in, by its registered name.
-type Mechanism string
-
-// The mechanisms.
-const (
-	Plain       Mechanism = "PLAIN"
-	ScramSHA256 Mechanism = "SCRAM-SHA-256"
-	ScramSHA512 Mechanism = "SCRAM-SHA-512"
-	OAuthBearer Mechanism = "OAUTHBEARER"
-)
-
-// Mechanisms lists what there is.
-func Mechanisms() []Mechanism { return []Mechanism{Plain, ScramSHA256, ScramSHA512, OAuthBearer} }
-
-// IsScram says whether it is one of the SCRAM mechanisms.
-func (m Mechanism) IsScram() bool { return m == ScramSHA256 || m == ScramSHA512 }
-
-// Known says whether there is such a mechanism.
-func (m Mechanism) Known() bool { return slices.Contains(Mechanisms(), m) }
+import "time"
 
 // Exchange is the broker's side of one login.
 type Exchange interface {
@@ -70,18 +46,4 @@ type Users struct {
 	Nonce func() string
 	// Validate judges a token, for OAUTHBEARER.
 	Validate func(token string) (Token, *TokenError)
-}
-
-// NewExchange begins a login with a mechanism, which must be Known.
-func NewExchange(m Mechanism, users Users) Exchange {
-	if !m.Known() {
-		panic(fmt.Sprintf("sasl: no mechanism %s", m))
-	}
-	switch m {
-	case Plain:
-		return &plain{passwords: users.Passwords}
-	case OAuthBearer:
-		return &oauthBearer{validate: users.Validate}
-	}
-	return &scram{mechanism: m, users: users}
 }
