@@ -79,6 +79,10 @@ var boundaries = []boundary{
 		why:    "only here does a scenario meet the simulator, by what the simulator offers to everybody",
 	},
 	{
+		rooms: []string{"test/histories/check"}, others: []string{"github.com/twmb/franz-go/pkg/kmsg"}, testsToo: true,
+		why: "the checkers judge the simulator by answers alone; code that they shared with it would be wrong together with it",
+	},
+	{
 		rooms: []string{"test/oracle"}, others: []string{"github.com/prometheus"},
 		why: "the oracle judges simulator and exporter by the scenario's record alone; code that it shared with either would be wrong together with it",
 	},

@@ -12,7 +12,7 @@ import (
 // simbroker; here is what they may not do.
 var rooms = []string{
 	"simbroker/kafka", "simbroker/message", "simbroker/property", "simbroker/producer", "simbroker/commitlog",
-	"simbroker/replica", "simbroker/txn", "simbroker/group", "simbroker/controller", "simbroker/acl", "simbroker/sasl",
+	"simbroker/replica", "simbroker/share", "simbroker/txn", "simbroker/group", "simbroker/controller", "simbroker/acl", "simbroker/sasl",
 }
 
 // seeded are the names of math/rand/v2 that make a source from a seed. All
