@@ -59,14 +59,14 @@ func addUser(t *testing.T, c cluster, name, password string) string {
 	return strings.Join(c.loginAddresses(), ",")
 }
 
-// again gives tests that failed on a real Kafka a second chance, each alone: its
-// processes share few cores with the tests, which are written for more. On the
-// simulator there is none.
+// again gives tests that failed a second chance, each alone, where processes of
+// Java share few cores with tests that are written for more: on a real Kafka, and
+// beside Java's clients. On the simulator alone there is none.
 func again(t *testing.T, s suite, o *outcomes, excepted exceptions, env []string) {
 	t.Helper()
 	o.save(t)
 	wrong := o.judge(t, excepted)
-	if strings.Contains(t.Name(), "/kafka") {
+	if strings.Contains(t.Name(), "/kafka") || strings.Contains(t.Name(), "Java") {
 		var still []string
 		for _, line := range wrong {
 			name, _, _ := strings.Cut(line, ":")
