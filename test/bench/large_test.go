@@ -53,6 +53,7 @@ func sweepLarge(b *testing.B, client collector.Client) {
 	exposition := metrics.NewExposition(metrics.Options{})
 	runner.Subscribe(exposition.Publish)
 	sweep := func() {
+		page(exposition, "gzip") // a page is made in the forms that were asked for before
 		runner.Sweep(context.Background())
 		if view := runner.View(); !view.Complete() || len(view.Topics) < largeTopics || len(view.Groups) != largeGroups {
 			b.Fatalf("%d topics and %d groups; the sweep missed %v", len(view.Topics), len(view.Groups), view.Missed)
