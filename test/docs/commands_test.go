@@ -254,35 +254,42 @@ func TestGoAndMake(t *testing.T) {
 	}
 }
 
-// goFlags are those that pages use, and whether a value follows.
+// goFlags are those of go itself that pages use, and whether a value follows. Others have
+// to be declared by the package that is tested.
 var goFlags = map[string]bool{
-	"-o": true, "-run": true, "-bench": true, "-benchtime": true, "-fuzz": true,
-	"-bootstrap": true, "-control": true, "-update": false,
+	"-o": true, "-run": true, "-bench": true, "-benchtime": true, "-fuzz": true, "-fuzztime": true,
+	"-count": true, "-timeout": true, "-p": true, "-v": false, "-race": false, "-short": false, "-benchmem": false,
 }
 
-// wrongWithGo looks for the packages, and for the tests that expressions name.
+// wrongWithGo looks for the packages, the flags, and the tests that expressions name.
 func wrongWithGo(t *testing.T, text string) (problems []string) {
 	t.Helper()
 	_, text, _ = strings.Cut(text, "go ")
 	words := strings.Fields(text)
-	if !slices.Contains([]string{"build", "run", "test"}, words[0]) {
-		return []string{"there is no go " + words[0]}
+	if words[0] == "get" {
+		if words[1] != module {
+			return []string{"the module is " + module}
+		}
+		return nil
 	}
-	folder := ""
+	if !slices.Contains([]string{"build", "run", "test"}, words[0]) {
+		return []string{"nobody knows go " + words[0]}
+	}
+	source := ""
 	for i := 1; i < len(words); i++ {
 		word := words[i]
-		switch takes, known := goFlags[word]; {
+		takes, known := goFlags[word]
+		switch {
 		case strings.HasPrefix(word, "./"):
-			folder = filepath.Join(root, strings.TrimSuffix(word, "/..."))
-			if files, err := filepath.Glob(filepath.Join(folder, "*")); err != nil || len(files) == 0 {
+			if source = sourceOf(t, word); source == "" {
 				problems = append(problems, "there is no package "+word)
 			}
-		case strings.HasPrefix(word, "-") && !known:
+		case strings.HasPrefix(word, "-") && !known && !strings.Contains(source, `("`+word[1:]+`"`):
 			problems = append(problems, "nobody knows "+word)
 		case takes && i+1 < len(words):
 			i++
 			value := strings.Trim(words[i], "'")
-			if slices.Contains([]string{"-run", "-bench", "-fuzz"}, word) && value != "^$" && value != "." && !declares(t, folder, value) {
+			if slices.Contains([]string{"-run", "-bench", "-fuzz"}, word) && value != "^$" && !declares(source, value) {
 				problems = append(problems, word+" "+value+" finds nothing")
 			}
 		}
@@ -290,11 +297,18 @@ func wrongWithGo(t *testing.T, text string) (problems []string) {
 	return problems
 }
 
-// declares says whether a package has a test, benchmark or fuzz test for each way in
-// which an expression may match.
-func declares(t *testing.T, folder, expression string) bool {
+const module = "github.com/lso-exporter/lso-exporter"
+
+// sourceOf is the text of the files of a package, tests included, or of all packages
+// below a folder.
+func sourceOf(t *testing.T, name string) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	folder, all := strings.CutSuffix(name, "/...")
+	pattern := filepath.Join(root, folder, "*.go")
+	if all {
+		pattern = filepath.Join(root, folder, "*", "*.go")
+	}
+	files, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,8 +320,18 @@ func declares(t *testing.T, folder, expression string) bool {
 		}
 		text.Write(content)
 	}
+	return text.String()
+}
+
+var function = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)
+
+// declares says whether there is a test, benchmark or fuzz test for each way in which an
+// expression may match. What stands behind a slash names parts of them.
+func declares(source, expression string) bool {
+	expression, _, _ = strings.Cut(expression, "/")
 	for alternative := range strings.SplitSeq(expression, "|") {
-		if !regexp.MustCompile(`\nfunc (Test|Benchmark|Fuzz)?\w*` + alternative + `\w*\(`).MatchString(text.String()) {
+		matches, err := regexp.Compile(alternative)
+		if err != nil || !slices.ContainsFunc(function.FindAllStringSubmatch(source, -1), func(m []string) bool { return matches.MatchString(m[1]) }) {
 			return false
 		}
 	}

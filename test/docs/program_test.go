@@ -93,8 +93,14 @@ func ofTheProgram(c command) (text string, ours bool) {
 // bareFlag matches a command that names a flag and no value.
 var bareFlag = regexp.MustCompile(`^(.*) (--[a-z.-]+)$`)
 
+// someText matches the name of a scenario's file.
+var someText = regexp.MustCompile(`\b[\w-]+\.txt\b`)
+
 // translate puts what there is at the desk into the place of what pages speak of.
 func (d desk) translate(text string) string {
+	if strings.Contains(text, " scenario ") {
+		text = someText.ReplaceAllString(text, "scenario.txt")
+	}
 	return strings.NewReplacer(
 		"go run ./cmd/lso-exporter demo", "lso-exporter demo --web.listen-address=127.0.0.1:0",
 		"curl ", "curl --silent --show-error --fail ",
