@@ -30,6 +30,15 @@ var suites = []suite{
 	{name: "clients", short: true, texts: []string{"transactions", "fencing", "timeouts", "errors", "offsets"}},
 	{name: "groups", texts: []string{"admins", "groups-classic", "groups-consumer", "sharing"}},
 	{name: "tools of groups", texts: []string{"tools-groups"}},
+	{name: "streams", texts: []string{"streaming-classic", "streaming-streams"}, properties: map[string]string{
+		"group.streams.initial.rebalance.delay.ms": "0",
+		"group.streams.min.session.timeout.ms":     "6000", "group.streams.session.timeout.ms": "6000",
+		"group.streams.min.heartbeat.interval.ms": "500", "group.streams.heartbeat.interval.ms": "500",
+	}},
+	{name: "hanging", texts: []string{"tools-transactions"}, properties: map[string]string{
+		"broker.session.timeout.ms": "4000", "broker.heartbeat.interval.ms": "500", // of a broker that is killed
+		"transaction.state.log.replication.factor": "3", "offsets.topic.replication.factor": "3",
+	}},
 }
 
 // properties are those of every broker.

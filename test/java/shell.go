@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a command may take.
-const patience = 3 * time.Minute
+const patience = 8 * time.Minute
 
 // compile compiles the programs against the jars of a version, and returns the
 // folder with their classes. Without a compiler the test is skipped.

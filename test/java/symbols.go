@@ -63,7 +63,8 @@ type pattern struct {
 var patterns = []pattern{
 	{expression: regexp.MustCompile(`\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b`), kind: "U"},
 	// An id in base 64, by what stands before it.
-	{expression: regexp.MustCompile(`(?:TopicId: |topicId=|Cluster ID: |ClusterId: |"topicId":"|member |owned by |ID |\{)([A-Za-z0-9_-]{22})(?:[^A-Za-z0-9_-]|$)`), kind: "I"},
+	{expression: regexp.MustCompile(`(?:TopicId: |topicId=|Cluster ID: |ClusterId: |"topicId":"|member |owned by |ID )([A-Za-z0-9_-]{22})(?:[^A-Za-z0-9_-]|$)`), kind: "I"},
+	{expression: regexp.MustCompile(`\{([A-Za-z0-9_-]{22}):`), kind: "I"},
 	{expression: regexp.MustCompile(`(?:producerId[=: ]|ProducerId )([0-9]+)\b`), kind: "P"},
 	{expression: regexp.MustCompile(`\b(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,:]\d{1,9}(?:Z)?)`), word: "TIME"},
 	{expression: regexp.MustCompile(`\b(1[6-9]\d{11})\b`), word: "TIME"},

@@ -169,12 +169,6 @@ final class Groups {
                 a.consumer.subscribe(new SubscriptionPattern(topic("(one|three)")), a);
                 settle(Map.of(a, 5));
             });
-            Kafka.attempt("a pattern that is none", () -> {
-                a.consumer.subscribe(new SubscriptionPattern("("), a);
-                for (int i = 0; i < 40; i++) {
-                    a.poll();
-                }
-            });
         }
     }
 

@@ -25,7 +25,7 @@ final class Kafka {
     private Kafka() { }
 
     /** How long anything is waited for. */
-    static final Duration PATIENCE = Duration.ofSeconds(60);
+    static final Duration PATIENCE = Duration.ofMinutes(2);
 
     interface Act {
         void run() throws Exception;
