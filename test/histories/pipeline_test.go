@@ -124,7 +124,11 @@ func (p *pipeline) joinGroup() error {
 		return err
 	}
 	p.member, p.generation, p.heard = joined.MemberID, joined.Generation, p.sim.Now()
-	return p.sync(joined)
+	if err := p.sync(joined); err != nil {
+		p.gone(time.Time{}) // a coordinator that takes over knows only members that were synced
+		return err
+	}
+	return nil
 }
 
 func (p *pipeline) sync(joined *kmsg.JoinGroupResponse) error {
