@@ -260,13 +260,11 @@ func (h *history) direct(c *client) {
 		}
 		h.begin(tx.actor, func() { tx.work(targets) })
 	}
-	var pipes []*pipeline
 	for i := range 2 {
 		id := transactionalIDs[3+i]
 		// Without verification only protocol 2 keeps a late batch out of the next
 		// transaction, and the pipeline its promise.
 		pipe := &pipeline{transactor: h.newActor(id).transactor(id, i == 0 || h.hangs, 20*time.Second)}
-		pipes = append(pipes, pipe)
 		h.begin(pipe.actor, pipe.run)
 	}
 	plain, idempotent := h.newActor("plain"), h.newActor("idempotent")

@@ -2,7 +2,6 @@ package histories
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -347,6 +346,3 @@ func (c *client) settle(kind int8, key string, code int16) error {
 	}
 	return err
 }
-
-// ctx has no deadline.
-var ctx = context.Background()
