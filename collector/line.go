@@ -31,7 +31,8 @@ type line struct {
 	late time.Duration
 
 	// contacts is where it is noted that the broker is asked; nil: where the sweep
-	// notes it when the request is sent.
+	// notes it when the request is sent. Requests that are under way while the sweep
+	// begins to note it elsewhere have it.
 	contacts *contacts
 
 	// api is what its requests count as; empty: as the API that they are.
@@ -79,7 +80,10 @@ func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKi
 		l.fail(errOver)
 		return answered{}, l.failure
 	}
-	contacts := cmp.Or(l.contacts, l.sweep.contacts)
+	contacts := l.contacts
+	if contacts == nil {
+		contacts = l.sweep.contacts
+	}
 	contacts.ask(l.id, o.Now())
 	within := max(o.BrokerTimeout-l.late, o.BrokerTimeout/graceShare)
 	a, err := o.askAs(ctx, cmp.Or(l.api, kmsg.NameForKey(req.Key())), within, l.sweep.client, l.id, req)

@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"maps"
+	"time"
 
 	"github.com/lso-exporter/lso-exporter/lag"
 )
@@ -58,11 +59,12 @@ func (w *sweep) readStepOne(ctx context.Context) {
 	var moved []string
 	unlisted := make(map[int32]bool)
 	ended := make(map[int32]bool)
+	late := maps.Clone(w.late) // w.late may change under those that outlive step 1
 	w.pending.Add(len(ids))
 	fanOut(limited, w.options.Serial, ids, func(id int32) bool { return !suspended[id] }, w.options.BrokerTimeout/graceShare,
 		func(id int32) *stepOne {
 			defer w.pending.Done()
-			return w.askStepOne(limited, id, suspended[id])
+			return w.askStepOne(limited, id, suspended[id], late[id])
 		},
 		func(id int32, r *stepOne) {
 			ended[id] = true
@@ -107,9 +109,9 @@ func (w *sweep) failBroker(id int32) {
 	}
 }
 
-// askStepOne sends one broker its requests of step 1.
-func (w *sweep) askStepOne(ctx context.Context, id int32, suspended bool) *stepOne {
-	r := &stepOne{line: &line{sweep: w, id: id, probe: suspended, late: w.late[id]}, misses: newMisses()}
+// askStepOne sends one broker its requests of step 1; late is as in line.
+func (w *sweep) askStepOne(ctx context.Context, id int32, suspended bool, late time.Duration) *stepOne {
+	r := &stepOne{line: &line{sweep: w, id: id, probe: suspended, late: late}, misses: newMisses()}
 	if w.options.enabled(Groups) {
 		w.askGroups(ctx, r)
 	}

@@ -54,10 +54,12 @@ import (
 // were there, and which brokers failed. It is not safe for concurrent use.
 //
 // A broker that hangs delays one sweep by at most Options.BrokerTimeout, the
-// one that finds out; that sweep sends it nothing more. One that lets Metadata wait
-// is overtaken by the next broker, and has what is left of that time. From then on it is suspended: each sweep sends it one request. If it is done with step 1 when
-// the others are, or a moment later (a twentieth of BrokerTimeout), it takes
-// part in the sweep as if nothing had been; if it answers later, in the next.
+// one that finds out; that sweep sends it nothing more. One that lets Metadata
+// wait is overtaken by the next broker, and has what is left of that time. A
+// broker that was found to hang is suspended: each sweep sends it one request.
+// If it is done with step 1 when the others are, or a moment later (a twentieth
+// of BrokerTimeout), it takes part in the sweep as if nothing had been; if it
+// answers later, in the next.
 type Sweeper struct {
 	client  Client
 	options Options
