@@ -16,6 +16,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/metrics"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
 	"github.com/lso-exporter/lso-exporter/test/kafka"
 	"github.com/lso-exporter/lso-exporter/test/litmus"
 	"github.com/lso-exporter/lso-exporter/test/witness"
@@ -211,7 +212,7 @@ func TestCrowd(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	underCrowd(t, sim.Bootstrap(), simulated{sim}, 3*time.Second)
+	underCrowd(t, sim.Bootstrap(), simulated.New(sim), 3*time.Second)
 }
 
 // On a real Kafka, for a minute.

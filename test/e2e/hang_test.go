@@ -11,6 +11,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/metrics"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
 	"github.com/lso-exporter/lso-exporter/test/kafka"
 	"github.com/lso-exporter/lso-exporter/test/litmus"
 	"github.com/lso-exporter/lso-exporter/test/oracle"
@@ -129,7 +130,7 @@ func TestHungBroker(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { sim.Close() })
-	o := watchOverTCP(t, sim.Bootstrap(), simulated{sim}, timing, time.Second)
+	o := watchOverTCP(t, sim.Bootstrap(), simulated.New(sim), timing, time.Second)
 	o.hang(t, time.Second, 6*time.Second)
 }
 

@@ -15,14 +15,14 @@ import (
 	"github.com/lso-exporter/lso-exporter/metrics"
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
-	sim "github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
 	"github.com/lso-exporter/lso-exporter/test/kafka"
 	"github.com/lso-exporter/lso-exporter/test/litmus"
 )
 
 // Inject implements scenario.Injector.
 func (w *world) Inject(ctx context.Context, document []byte) (func(context.Context) error, error) {
-	return sim.New(w.sim).Inject(ctx, document)
+	return simulated.New(w.sim).Inject(ctx, document)
 }
 
 // asUser is a collector.Client that is a user of a cluster in this process.
@@ -114,7 +114,7 @@ func TestRightsOnSimulator(t *testing.T) {
 				}
 			})
 			s := newStage()
-			s.t, s.cluster, s.sim = t, sim.New(cluster), cluster
+			s.t, s.cluster, s.sim = t, simulated.New(cluster), cluster
 			play(t, "rights", name, text, s, scenario.Options{Given: properties}, false)
 		})
 	}

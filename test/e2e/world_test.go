@@ -11,8 +11,8 @@ import (
 	"github.com/lso-exporter/lso-exporter/collector"
 	"github.com/lso-exporter/lso-exporter/metrics"
 	"github.com/lso-exporter/lso-exporter/simbroker"
-	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
 	"github.com/lso-exporter/lso-exporter/test/litmus"
 	"github.com/lso-exporter/lso-exporter/test/oracle"
 	"github.com/lso-exporter/lso-exporter/test/witness"
@@ -63,7 +63,7 @@ func newWorldOf(t testing.TB, brokers int, properties map[string]string, feature
 	facts := timing
 	facts.FixedCoordinators = all["offsets.topic.replication.factor"] == "1"
 	w := &world{t: t, sim: sim, witness: witness.New(ids, facts, sim.Now()), properties: all}
-	w.Cluster = w.witness.Watch(simulated{sim})
+	w.Cluster = w.witness.Watch(simulated.New(sim))
 	return w
 }
 
@@ -94,49 +94,4 @@ func (w *world) wait(d time.Duration) {
 	if err := w.Wait(context.Background(), d); err != nil {
 		w.t.Fatal(err)
 	}
-}
-
-// simulated is a scenario.Cluster in process.
-type simulated struct{ *simbroker.Cluster }
-
-// Brokers implements scenario.Cluster.
-func (s simulated) Brokers() []int32 {
-	var ids []int32
-	for _, id := range s.Cluster.Brokers() {
-		ids = append(ids, int32(id))
-	}
-	return ids
-}
-
-// Request implements scenario.Cluster.
-func (s simulated) Request(ctx context.Context, broker int32, clientID string, req kmsg.Request) (kmsg.Response, error) {
-	return s.RequestAs(ctx, clientID, kafka.BrokerID(broker), req)
-}
-
-// Wait implements scenario.Cluster.
-func (s simulated) Wait(_ context.Context, d time.Duration) error {
-	s.Advance(d)
-	return nil
-}
-
-// The faults of scenario.Faults.
-
-func (s simulated) Pause(_ context.Context, broker int32) error {
-	return s.Cluster.Pause(kafka.BrokerID(broker))
-}
-
-func (s simulated) Resume(_ context.Context, broker int32) error {
-	return s.Cluster.Resume(kafka.BrokerID(broker))
-}
-
-func (s simulated) Kill(_ context.Context, broker int32) error {
-	return s.Cluster.Kill(kafka.BrokerID(broker))
-}
-
-func (s simulated) Stop(_ context.Context, broker int32) error {
-	return s.Cluster.Stop(kafka.BrokerID(broker))
-}
-
-func (s simulated) Start(_ context.Context, broker int32) error {
-	return s.Cluster.Start(kafka.BrokerID(broker))
 }

@@ -1,7 +1,6 @@
 package java
 
 import (
-	"context"
 	"flag"
 	"maps"
 	"os"
@@ -10,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/lso-exporter/lso-exporter/simbroker"
-	sim "github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/simulated"
 	"github.com/lso-exporter/lso-exporter/test/kafka"
 )
 
@@ -94,7 +93,7 @@ func TestOnSimulator(t *testing.T) {
 				}
 			})
 			playAll(t, s, &player{
-				shell: openShell(t, version, classes), machinery: simulated{cluster},
+				shell: openShell(t, version, classes), machinery: simulated.New(cluster),
 				bootstrap: cluster.Bootstrap(), symbols: newSymbols(cluster.Bootstrap()),
 			}, false)
 		})
@@ -117,17 +116,6 @@ func TestOnKafka(t *testing.T) {
 			}, *update)
 		})
 	}
-}
-
-// simulated starts and kills the simulator's brokers.
-type simulated struct{ *simbroker.Cluster }
-
-func (s simulated) Kill(_ context.Context, id int32) error {
-	return s.Cluster.Kill(sim.BrokerID(id))
-}
-
-func (s simulated) Start(_ context.Context, id int32) error {
-	return s.Cluster.Start(sim.BrokerID(id))
 }
 
 // A text that is read and written stays the same.
