@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -173,7 +174,9 @@ func delay(b *testing.B, s *site) {
 					producer := s.client(b, opts...)
 					consumer := s.client(b, kgo.ConsumeTopics(topic), kgo.FetchIsolationLevel(level))
 					return func() time.Duration {
-						go steadily(b, producer, transaction, every, length, interval)
+						var sending sync.WaitGroup
+						sending.Go(func() { steadily(b, producer, transaction, every, length, interval) })
+						defer sending.Wait()
 						return median(b, consumer, int(length/every))
 					}
 				}
