@@ -66,9 +66,6 @@ func TestKafkaTools(t *testing.T) {
 		offset := held(t, admin, cluster.Bootstrap())
 		text := strings.TrimPrefix(line, "+ ")
 		text = fill(text, strings.Join(cluster.Bootstrap(), ","), fmt.Sprint(offset), segment(t, admin))
-		if strings.Contains(text, " --remove ") {
-			text += " --force" // nobody is there to be asked
-		}
 		status, output := run(t, folder, text)
 		if status != 0 || complaint.MatchString(output) {
 			t.Errorf("%s\nended with status %d:\n%s", text, status, output)

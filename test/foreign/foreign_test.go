@@ -105,14 +105,12 @@ func TestOnSimulator(t *testing.T) {
 
 // The golden texts are what a real Kafka prints.
 func TestOnKafka(t *testing.T) {
+	judge := compare
 	if *update {
 		t.Setenv("LSO_LONG", "1")
+		judge = write
 	}
-	if *update {
-		runAll(t, clusterOf(startKafka(t)), write)
-	} else {
-		runAll(t, clusterOf(startKafka(t)), compare)
-	}
+	runAll(t, clusterOf(startKafka(t)), judge)
 }
 
 // clusterOf is one cluster for all programs, which keep to names of their own.

@@ -115,11 +115,11 @@ func changed(t *testing.T, module string, changes []change) string {
 
 // The ways in which a test ends.
 const (
-	passed    = "PASS"
-	failed    = "FAIL"
-	skipped   = "SKIP"
-	cutShort  = "cut short" // it began, and its process ended before it did
-	unordered = "did not run"
+	passed   = "PASS"
+	failed   = "FAIL"
+	skipped  = "SKIP"
+	cutShort = "cut short" // it began, and its process ended before it did
+	neverRan = "did not run"
 )
 
 // outcomes are how tests ended, by name, and what they printed.
@@ -211,7 +211,7 @@ func (o outcomes) judge(t *testing.T, excepted exceptions) (wrong []string) {
 	}
 	for name := range excepted {
 		if _, ran := o.ended[name]; !ran {
-			wrong = append(wrong, fmt.Sprintf("%s: %s, and stands in the list of exceptions", name, unordered))
+			wrong = append(wrong, fmt.Sprintf("%s: %s, and stands in the list of exceptions", name, neverRan))
 		}
 	}
 	slices.Sort(wrong)
