@@ -1,6 +1,9 @@
 package check
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // The offsets of a partition, by what they are called.
 const (
@@ -10,8 +13,8 @@ const (
 	LogEnd        = "log end offset"
 )
 
-// ranks is the order that always holds between them.
-var ranks = map[string]int{LogStart: 0, LastStable: 1, HighWatermark: 2, LogEnd: 3}
+// ascending is the order that always holds between them.
+var ascending = []string{LogStart, LastStable, HighWatermark, LogEnd}
 
 // Offsets holds what leaders say of their partitions' offsets to
 //
@@ -56,9 +59,9 @@ func (o *Offsets) Cut(at Partition) { o.cut[at] = true }
 // was answered before this was asked for bounds it: what is lower in rank, or the
 // same, was no greater.
 func (o *Offsets) See(at Partition, s Sight) {
-	for what, rank := range ranks {
+	for _, what := range ascending[:slices.Index(ascending, s.What)+1] {
 		before, known := o.last[lastKey{at, s.Epoch, what}]
-		if !known || before.Answered > s.Sent || rank > ranks[s.What] || before.Offset <= s.Offset {
+		if !known || before.Answered > s.Sent || before.Offset <= s.Offset {
 			continue
 		}
 		if what == LogStart && s.What == LastStable && o.cut[at] {
