@@ -49,11 +49,12 @@ func (c *Coordinator) List(req ListRequest) (ListResult, error) {
 	}
 	result := ListResult{UnknownStates: unknown}
 	for _, s := range shards {
-		among := s.transactions.sorted
+		var list []*transaction
 		if len(req.ProducerIDs) > 0 {
-			among = func() []*transaction { return s.transactions.of(req.ProducerIDs) }
+			list = s.transactions.of(req.ProducerIDs)
+		} else {
+			list = s.transactions.sorted()
 		}
-		list := among()
 		result.Transactions = slices.Grow(result.Transactions, len(list))
 		for _, t := range list {
 			if f(t) {
@@ -64,8 +65,8 @@ func (c *Coordinator) List(req ListRequest) (ListResult, error) {
 	return result, nil
 }
 
-// filter is what a request selects but for producer ids, and its state names that name no state. A
-// filter of unknown names alone selects nothing.
+// filter is what a request selects but for producer ids, and its state names that
+// name no state. A filter of unknown names alone selects nothing.
 func (c *Coordinator) filter(req ListRequest) (selects func(*transaction) bool, unknown []string, err error) {
 	var states []State
 	for _, name := range req.States {
