@@ -176,8 +176,10 @@ func (t *transactor) work(targets []partition) {
 			return
 		}
 		if !t.transaction(targets) {
-			if !t.initialise() && t.over {
-				return
+			for !t.initialise() { // until then it is not known whether the transaction is open
+				if t.over {
+					return
+				}
 			}
 		}
 	}
