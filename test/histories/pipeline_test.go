@@ -26,7 +26,7 @@ type pipeline struct {
 	member     string
 	generation int32
 	position   map[partition]int64 // of what it is assigned
-	heard      time.Time           // its last heartbeat
+	heard      time.Time           // when a coordinator last knew it
 }
 
 // errRejoin: the group has moved on.
@@ -60,6 +60,19 @@ func (p *pipeline) run() {
 // a moment.
 func (p *pipeline) gone(by time.Time) {
 	p.witness.Add(oracle.Act{Kind: oracle.LeaveGroup, Group: pipelineGroup, Member: p.member, Sent: p.heard, Answered: by})
+}
+
+// known notes that a coordinator knows it. After a session without a word the group
+// may have been without it meanwhile: a coordinator that stood still knows it as before
+// though another took it out, and so does one that loads the group if the generation
+// without it was not written (rule H2).
+func (p *pipeline) known() {
+	now := p.sim.Now()
+	if now.Sub(p.heard) > sessionTimeout {
+		p.gone(time.Time{})
+		p.witness.Add(oracle.Act{Kind: oracle.JoinGroup, Group: pipelineGroup, Member: p.member, Topics: []string{inputTopic}, Sent: p.heard, Answered: now})
+	}
+	p.heard = now
 }
 
 // expelled says whether an error says that the group is without it, and records it.
@@ -116,14 +129,15 @@ func (p *pipeline) joinGroup() error {
 		return err
 	}
 	if kerr.ErrorForCode(joined.ErrorCode) == kerr.MemberIDRequired {
-		p.member = joined.MemberID
+		p.member, p.heard = joined.MemberID, sent
 		return kerr.MemberIDRequired
 	}
 	if err := p.settle(ofGroup, pipelineGroup, joined.ErrorCode); err != nil {
 		p.witness.Add(oracle.Act{Kind: oracle.JoinGroup, Group: pipelineGroup, Member: p.member, Topics: meta.Topics, Sent: sent})
 		return err
 	}
-	p.member, p.generation, p.heard = joined.MemberID, joined.Generation, p.sim.Now()
+	p.member, p.generation = joined.MemberID, joined.Generation
+	p.known()
 	if err := p.sync(joined); err != nil {
 		p.gone(time.Time{}) // a coordinator that takes over knows only members that were synced
 		return err
@@ -251,7 +265,7 @@ func (p *pipeline) heartbeat() error {
 	err = p.settle(ofGroup, pipelineGroup, resp.ErrorCode)
 	switch {
 	case err == nil:
-		p.heard = p.sim.Now()
+		p.known()
 		return nil
 	case kerr.IsRetriable(err):
 		return nil
