@@ -1,11 +1,8 @@
 import java.util.List;
-import java.util.Map;
 
 import org.apache.kafka.clients.admin.AbortTransactionSpec;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ProducerState;
-import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
-import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.TopicPartition;
 
@@ -36,30 +33,17 @@ final class Fencing {
         return producer;
     }
 
-    private static void act(KafkaProducer<String, String> producer, String what) throws Exception {
-        Thread.sleep(100); // the producer's own thread hears of an error a moment after the caller
-        switch (what) {
-            case "send" -> Kafka.attempt("send", () -> Kafka.send(producer, "fencing", 0, "late"));
-            case "commit" -> Kafka.attempt("commit", producer::commitTransaction);
-            case "abort" -> Kafka.attempt("abort", producer::abortTransaction);
-            case "begin" -> Kafka.attempt("begin", producer::beginTransaction);
-            case "offsets" -> Kafka.attempt("offsets", () -> producer.sendOffsetsToTransaction(
-                Map.of(PARTITION, new OffsetAndMetadata(1)), new ConsumerGroupMetadata("fencing")));
-            default -> throw new IllegalArgumentException(what);
-        }
-    }
-
     private static void byProducer(String bootstrap, String first) throws Exception {
         System.out.println("fenced by another producer, then " + first);
         try (KafkaProducer<String, String> old = open(bootstrap, "fencing-" + first);
              KafkaProducer<String, String> young = Kafka.transactional(bootstrap, "fencing-" + first)) {
             Kafka.attempt("the other's init", young::initTransactions);
             for (String what : List.of(first, "commit", "abort", "begin", "send")) {
-                act(old, what);
+                Kafka.act(old, "fencing", what);
             }
-            act(young, "begin");
-            act(young, "send");
-            act(young, "commit");
+            Kafka.act(young, "fencing", "begin");
+            Kafka.act(young, "fencing", "send");
+            Kafka.act(young, "fencing", "commit");
         }
     }
 
@@ -67,10 +51,10 @@ final class Fencing {
         System.out.println("fenced between two transactions");
         try (KafkaProducer<String, String> old = open(bootstrap, "fencing-idle");
              KafkaProducer<String, String> young = Kafka.transactional(bootstrap, "fencing-idle")) {
-            act(old, "commit");
+            Kafka.act(old, "fencing", "commit");
             Kafka.attempt("the other's init", young::initTransactions);
             for (String what : List.of("begin", "send", "commit", "abort")) {
-                act(old, what);
+                Kafka.act(old, "fencing", what);
             }
         }
     }
@@ -88,11 +72,11 @@ final class Fencing {
             });
             Kafka.tell("state", () -> admin.describeTransactions(List.of(id)).all().get().get(id).state());
             for (String what : List.of("send", "commit", "abort", "begin")) {
-                act(old, what);
+                Kafka.act(old, "fencing", what);
             }
         }
         try (KafkaProducer<String, String> young = open(bootstrap, id)) {
-            act(young, "commit");
+            Kafka.act(young, "fencing", "commit");
         }
     }
 
@@ -111,8 +95,8 @@ final class Fencing {
             Kafka.attempt("with a lower epoch", () -> admin.abortTransaction(new AbortTransactionSpec(PARTITION, state.producerId(),
                 (short) (state.producerEpoch() - 1), 0)).all().get());
             Kafka.tell("state", () -> admin.describeTransactions(List.of("fencing-aborted")).all().get().get("fencing-aborted").state());
-            act(producer, "send");
-            act(producer, "commit");
+            Kafka.act(producer, "fencing", "send");
+            Kafka.act(producer, "fencing", "commit");
         }
     }
 

@@ -12,8 +12,10 @@ import java.util.concurrent.ExecutionException;
 
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
@@ -43,6 +45,22 @@ final class Kafka {
     static void later(String what, Act act) throws InterruptedException {
         Thread.sleep(100);
         attempt(what, act);
+    }
+
+    /**
+     * A moment later, has a producer send to a topic's first partition, end or begin a transaction, or
+     * put an offset of that partition into it for the group with the topic's name; prints the word and what came of it.
+     */
+    static void act(KafkaProducer<String, String> producer, String topic, String what) throws InterruptedException {
+        later(what, switch (what) {
+            case "send" -> () -> send(producer, topic, 0, "late");
+            case "commit" -> producer::commitTransaction;
+            case "abort" -> producer::abortTransaction;
+            case "begin" -> producer::beginTransaction;
+            case "offsets" -> () -> producer.sendOffsetsToTransaction(
+                Map.of(new TopicPartition(topic, 0), new OffsetAndMetadata(1)), new ConsumerGroupMetadata(topic));
+            default -> throw new IllegalArgumentException(what);
+        });
     }
 
     /** Asks for something and prints it, or with what exception that failed. */
