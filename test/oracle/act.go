@@ -56,7 +56,9 @@ const (
 	// Partition.
 	LostMarker Kind = "lost_marker"
 	// CommitOffset: Group, Topic, Partition, Offset; with TransactionalID it takes
-	// effect with that transaction's commit (rule H5).
+	// effect with that transaction's commit (rule H5). Maybe marks one that was
+	// refused and may stand in the log all the same (rule H4): Answered bounds when
+	// it was written, if it was.
 	CommitOffset Kind = "commit_offset"
 	// DeleteOffset removes a group's commit: Group, Topic, Partition.
 	DeleteOffset Kind = "delete_offset"
@@ -112,6 +114,7 @@ type Act struct {
 	Committed       bool          `json:"committed,omitempty"`
 	Unregistered    bool          `json:"unregistered,omitempty"`
 
+	Maybe  bool     `json:"maybe,omitempty"`
 	Group  string   `json:"group,omitempty"`
 	Member string   `json:"member,omitempty"`
 	Topics []string `json:"topics,omitempty"`

@@ -19,6 +19,7 @@ type commitEvent struct {
 	effect  window
 	value   int64
 	none    bool // the commit is removed
+	maybe   bool // it may not have been written at all
 	txn     *transaction
 }
 
@@ -42,6 +43,9 @@ func (c *commitLog) settle() {
 			if !t.answered {
 				ev.effect.late = never // it may have been aborted
 			}
+		}
+		if ev.maybe {
+			ev.effect.late = never
 		}
 		if !ev.none {
 			c.first = min(c.first, ev.effect.late)
@@ -120,7 +124,11 @@ func (g *group) learn(a Act) {
 			stays[len(stays)-1].left = a.window()
 		}
 	case CommitOffset:
-		g.made(a.window())
+		w := a.window()
+		if a.Maybe {
+			w.late = never
+		}
+		g.made(w)
 	case DeleteGroup:
 		g.deleted = append(g.deleted, a.window())
 	case Coordinator:
@@ -129,8 +137,11 @@ func (g *group) learn(a Act) {
 }
 
 func (g *group) made(w window) {
-	if g.born.early == never {
+	switch {
+	case g.born.early == never:
 		g.born = w
+	case len(g.deleted) == 0:
+		g.born.late = min(g.born.late, w.late)
 	}
 	if len(g.revived) < len(g.deleted) {
 		g.revived = append(g.revived, w)

@@ -366,6 +366,15 @@ func TestRestingCluster(t *testing.T) {
 				return edit(t, restingPage, `committed_offset{group="g",topic="t",partition="1"} 10`, `committed_offset{group="g",topic="t",partition="1"} 15`) +
 					"kafka_group_partition_ahead_offsets{group=\"g\",topic=\"t\",partition=\"1\"} 5\n"
 			}},
+		{name: "a refused commit that was not written", acts: []Act{did(CommitOffset, -50, Act{Group: "g", Topic: "t", Partition: 1, Offset: 8, Maybe: true})},
+			page: func(*testing.T) string { return restingPage }},
+		{name: "a refused commit that was written", acts: []Act{did(CommitOffset, -50, Act{Group: "g", Topic: "t", Partition: 1, Offset: 8, Maybe: true})},
+			page: committedEight},
+		{name: "a refused commit behind which another was written", rules: []string{"the committed offset is not true", "a lag is not true"},
+			acts: []Act{
+				did(CommitOffset, -50, Act{Group: "g", Topic: "t", Partition: 1, Offset: 8, Maybe: true}),
+				did(CommitOffset, -40, Act{Group: "g", Topic: "t", Partition: 1, Offset: 10}),
+			}, page: committedEight},
 		{name: "lost without a word", rules: []string{"offsets were lost and no sample says so"},
 			acts: []Act{did(DeleteRecords, -50, Act{Topic: "t", Partition: 0, Offset: 9})},
 			page: func(t *testing.T) string {
@@ -406,6 +415,16 @@ func TestRestingCluster(t *testing.T) {
 			}
 		})
 	}
+}
+
+// committedEight is the page of a group that has committed 8 of partition 1.
+func committedEight(t *testing.T) string {
+	return edit(t, restingPage,
+		`committed_offset{group="g",topic="t",partition="1"} 10`, `committed_offset{group="g",topic="t",partition="1"} 8`,
+		`hwm_lag{group="g",topic="t",partition="1"} 0`, `hwm_lag{group="g",topic="t",partition="1"} 2`,
+		`lso_lag{group="g",topic="t",partition="1"} 0`, `lso_lag{group="g",topic="t",partition="1"} 2`,
+		`kafka_group_topic_hwm_lag{group="g",topic="t"} 6`, `kafka_group_topic_hwm_lag{group="g",topic="t"} 8`,
+		`kafka_group_topic_lso_lag{group="g",topic="t"} 6`, `kafka_group_topic_lso_lag{group="g",topic="t"} 8`)
 }
 
 // TestFixedCoordinators: where coordinators do not move, an outage of the group's

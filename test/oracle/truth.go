@@ -162,7 +162,7 @@ func (l *learner) learnCommit(a Act) error {
 		log = &commitLog{}
 		l.commits[key] = log
 	}
-	ev := commitEvent{written: a.window(), effect: a.window(), value: a.Offset, none: a.Kind == DeleteOffset}
+	ev := commitEvent{written: a.window(), effect: a.window(), value: a.Offset, none: a.Kind == DeleteOffset, maybe: a.Maybe}
 	if a.TransactionalID != "" {
 		ev.txn = l.ledger.open(a)
 	}

@@ -10,45 +10,54 @@ import (
 )
 
 func (x exchange) offsetCommit(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse) {
-	granted := map[topicPartition]bool{}
+	codes := map[topicPartition]int16{}
 	if resp != nil {
 		for _, t := range resp.Topics {
 			for _, p := range t.Partitions {
-				granted[topicPartition{x.topic(t.Topic, t.TopicID), p.Partition}] = p.ErrorCode == 0
+				codes[topicPartition{x.topic(t.Topic, t.TopicID), p.Partition}] = p.ErrorCode
 			}
 		}
 	}
 	for _, t := range req.Topics {
 		for _, p := range t.Partitions {
 			at := topicPartition{x.topic(t.Topic, t.TopicID), p.Partition}
-			x.commit(oracle.Act{Kind: oracle.CommitOffset, Group: req.Group, Offset: p.Offset}, at, granted)
+			x.commit(oracle.Act{Kind: oracle.CommitOffset, Group: req.Group, Offset: p.Offset}, at, codes)
 		}
 	}
 }
 
 func (x exchange) txnOffsetCommit(req *kmsg.TxnOffsetCommitRequest, resp *kmsg.TxnOffsetCommitResponse) {
-	granted := map[topicPartition]bool{}
+	codes := map[topicPartition]int16{}
 	if resp != nil {
 		for _, t := range resp.Topics {
 			for _, p := range t.Partitions {
-				granted[topicPartition{t.Topic, p.Partition}] = p.ErrorCode == 0
+				codes[topicPartition{t.Topic, p.Partition}] = p.ErrorCode
 			}
 		}
 	}
 	for _, t := range req.Topics {
 		for _, p := range t.Partitions {
 			x.commit(oracle.Act{Kind: oracle.CommitOffset, Group: req.Group, Offset: p.Offset, TransactionalID: ProducerKey(req.ProducerID)},
-				topicPartition{t.Topic, p.Partition}, granted)
+				topicPartition{t.Topic, p.Partition}, codes)
 		}
 	}
-	if len(granted) > 0 {
+	if len(codes) > 0 {
 		x.register(req.ProducerID, topicPartition{kafka.ConsumerOffsetsTopic, 0}) // whichever partition it is
 	}
 }
 
-// commit records a commit that was granted, or not answered.
-func (x exchange) commit(act oracle.Act, at topicPartition, granted map[topicPartition]bool) {
-	if !x.silent() && !granted[at] {
+// Error codes of commits that may have been written (rule H4).
+const (
+	coordinatorNotAvailable = 15 // not replicated in time
+	notCoordinator          = 16 // the coordinator lost its partition before it was replicated
+)
+
+// commit records a commit that was granted, or not answered, or whose answer leaves
+// open whether it was written.
+func (x exchange) commit(act oracle.Act, at topicPartition, codes map[topicPartition]int16) {
+	code, answered := codes[at]
+	act.Maybe = code == coordinatorNotAvailable || code == notCoordinator
+	if !x.silent() && (!answered || code != 0 && !act.Maybe) {
 		return
 	}
 	act.Topic, act.Partition = at.topic, at.partition

@@ -3,6 +3,7 @@ package witness_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/test/oracle"
 	"github.com/lso-exporter/lso-exporter/test/witness"
@@ -94,5 +96,43 @@ func TestClientUnderWatch(t *testing.T) {
 	}
 	if _, err := oracle.Learn(acts); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCommitsByTheirAnswers: a commit that was refused is no act, unless the answer
+// leaves open whether it was written.
+func TestCommitsByTheirAnswers(t *testing.T) {
+	req := kmsg.NewPtrOffsetCommitRequest()
+	req.Group = "g"
+	req.Topics = []kmsg.OffsetCommitRequestTopic{{Topic: "t", Partitions: []kmsg.OffsetCommitRequestTopicPartition{{Partition: 1, Offset: 5}}}}
+	sent := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	answered := sent.Add(time.Second)
+	act := oracle.Act{Kind: oracle.CommitOffset, Sent: sent, Group: "g", Topic: "t", Partition: 1, Offset: 5}
+	certain, maybe := act, act
+	certain.Answered = answered
+	maybe.Answered, maybe.Maybe = answered, true
+	for _, tt := range []struct {
+		name string
+		code int16
+		want []oracle.Act
+	}{
+		{"granted", 0, []oracle.Act{certain}},
+		{"COORDINATOR_LOAD_IN_PROGRESS", 14, nil},
+		{"COORDINATOR_NOT_AVAILABLE", 15, []oracle.Act{maybe}},
+		{"NOT_COORDINATOR", 16, []oracle.Act{maybe}},
+		{"UNKNOWN_MEMBER_ID", 25, nil},
+		{"no answer", -1, []oracle.Act{act}},
+	} {
+		w := witness.New([]int32{1}, oracle.Timing{}, sent)
+		if tt.code < 0 {
+			w.Exchange(sent, answered, req, nil)
+		} else {
+			resp := kmsg.NewPtrOffsetCommitResponse()
+			resp.Topics = []kmsg.OffsetCommitResponseTopic{{Topic: "t", Partitions: []kmsg.OffsetCommitResponseTopicPartition{{Partition: 1, ErrorCode: tt.code}}}}
+			w.Exchange(sent, answered, req, resp)
+		}
+		if got := w.Acts()[1:]; !reflect.DeepEqual(got, tt.want) && len(got)+len(tt.want) > 0 {
+			t.Errorf("%s: recorded %+v, want %+v", tt.name, got, tt.want)
+		}
 	}
 }
