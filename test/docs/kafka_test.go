@@ -5,7 +5,6 @@ package docs
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,21 +15,6 @@ import (
 
 	"github.com/lso-exporter/lso-exporter/test/kafka"
 )
-
-// tools are the classes of Kafka's tools.
-var tools = map[string]string{
-	"kafka-acls.sh":                "org.apache.kafka.tools.AclCommand",
-	"kafka-broker-api-versions.sh": "org.apache.kafka.tools.BrokerApiVersionsCommand",
-	"kafka-configs.sh":             "kafka.admin.ConfigCommand",
-	"kafka-console-consumer.sh":    "org.apache.kafka.tools.consumer.ConsoleConsumer",
-	"kafka-consumer-groups.sh":     "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
-	"kafka-dump-log.sh":            "org.apache.kafka.tools.DumpLogSegments",
-	"kafka-features.sh":            "org.apache.kafka.tools.FeatureCommand",
-	"kafka-leader-election.sh":     "org.apache.kafka.tools.LeaderElectionCommand",
-	"kafka-share-groups.sh":        "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
-	"kafka-topics.sh":              "org.apache.kafka.tools.TopicCommand",
-	"kafka-transactions.sh":        "org.apache.kafka.tools.TransactionsCommand",
-}
 
 // complaint is how tools tell of what went wrong that end with status 0.
 var complaint = regexp.MustCompile(`(?m)^Error|^\s*at [a-z]+\.|Exception`)
@@ -45,15 +29,8 @@ func TestKafkaTools(t *testing.T) {
 	}
 	cluster := kafka.StartFor(t, kafka.Config{Version: version, Brokers: 3, Secured: &kafka.Security{}})
 	folder := t.TempDir()
-	for tool, class := range tools {
-		command, err := kafka.Command(t.Context(), version, class)
-		if err != nil {
-			t.Fatal(err)
-		}
-		script := fmt.Sprintf("#!/bin/sh\nexec '%s' \"$@\"\n", strings.Join(command.Args, "' '"))
-		if err := os.WriteFile(filepath.Join(folder, tool), []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+	if err := kafka.WriteScripts(t.Context(), folder, version); err != nil {
+		t.Fatal(err)
 	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.Bootstrap()...))
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lso-exporter/lso-exporter/test/kafka"
 )
 
 // text is a file of testdata: lines for the reader and commands.
@@ -81,32 +83,6 @@ func (t *text) render(printed [][]string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// tools are the classes behind Kafka's scripts.
-var tools = map[string]string{
-	"kafka-broker-api-versions.sh":      "org.apache.kafka.tools.BrokerApiVersionsCommand",
-	"kafka-cluster.sh":                  "org.apache.kafka.tools.ClusterTool",
-	"kafka-configs.sh":                  "kafka.admin.ConfigCommand",
-	"kafka-console-consumer.sh":         "org.apache.kafka.tools.consumer.ConsoleConsumer",
-	"kafka-console-producer.sh":         "org.apache.kafka.tools.ConsoleProducer",
-	"kafka-console-share-consumer.sh":   "org.apache.kafka.tools.consumer.ConsoleShareConsumer",
-	"kafka-consumer-groups.sh":          "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
-	"kafka-consumer-perf-test.sh":       "org.apache.kafka.tools.ConsumerPerformance",
-	"kafka-delete-records.sh":           "org.apache.kafka.tools.DeleteRecordsCommand",
-	"kafka-features.sh":                 "org.apache.kafka.tools.FeatureCommand",
-	"kafka-get-offsets.sh":              "org.apache.kafka.tools.GetOffsetShell",
-	"kafka-groups.sh":                   "org.apache.kafka.tools.GroupsCommand",
-	"kafka-leader-election.sh":          "org.apache.kafka.tools.LeaderElectionCommand",
-	"kafka-log-dirs.sh":                 "org.apache.kafka.tools.LogDirsCommand",
-	"kafka-metadata-quorum.sh":          "org.apache.kafka.tools.MetadataQuorumCommand",
-	"kafka-producer-perf-test.sh":       "org.apache.kafka.tools.ProducerPerformance",
-	"kafka-reassign-partitions.sh":      "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
-	"kafka-share-consumer-perf-test.sh": "org.apache.kafka.tools.ShareConsumerPerformance",
-	"kafka-share-groups.sh":             "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
-	"kafka-streams-groups.sh":           "org.apache.kafka.tools.streams.StreamsGroupCommand",
-	"kafka-topics.sh":                   "org.apache.kafka.tools.TopicCommand",
-	"kafka-transactions.sh":             "org.apache.kafka.tools.TransactionsCommand",
-}
-
 // machinery is what a text can do to the processes of a cluster's brokers.
 type machinery interface {
 	Kill(ctx context.Context, broker int32) error
@@ -175,7 +151,7 @@ func (p *player) once(command string, input []string) ([]string, error) {
 	if words[0] == "broker" {
 		return nil, p.broker(words[1:])
 	}
-	class, isTool := tools[words[0]]
+	class, isTool := kafka.Tools[words[0]]
 	arguments := words[1:]
 	switch {
 	case isTool:

@@ -2,10 +2,8 @@ package suites
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -202,25 +200,6 @@ func bootstrap(c cluster) string {
 		all = append(all, at[id+1])
 	}
 	return strings.Join(all, ",")
-}
-
-// tools writes shell scripts by the names of Kafka's, which run its classes with
-// Java. The error wraps kafka.ErrNotRun if the machine lacks what it takes.
-func tools(dir string, classes map[string]string) error {
-	for script, class := range classes {
-		cmd, err := kafka.Command(context.Background(), toolsVersion(), class)
-		if err != nil {
-			return err
-		}
-		line := "#!/bin/sh\nexec"
-		for _, word := range cmd.Args {
-			line += fmt.Sprintf(" '%s'", word)
-		}
-		if err := os.WriteFile(filepath.Join(dir, script), []byte(line+" \"$@\"\n"), 0o755); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // toolsVersion is the version of Kafka's tools, and that which suites are told.

@@ -27,13 +27,6 @@ const (
 	saramaBrokers   = 5
 )
 
-// saramaTools are Kafka's own clients that the tests set beside sarama.
-var saramaTools = map[string]string{
-	"kafka-console-producer.sh":    "org.apache.kafka.tools.ConsoleProducer",
-	"kafka-console-consumer.sh":    "org.apache.kafka.tools.consumer.ConsoleConsumer",
-	"kafka-verifiable-consumer.sh": "org.apache.kafka.tools.VerifiableConsumer",
-}
-
 // sarama's functional tests: producers, transactions, consumers, groups, static
 // members, mixed groups with Java's consumer, and the calls of its admin client,
 // with brokers that are stopped and started, and connections that are slow or
@@ -68,7 +61,7 @@ func TestSarama(t *testing.T) {
 		pointProxies(t, proxies, advertised, c.addresses())
 		d := docker(t, c)
 		env := append(d.env, "KAFKA_VERSION="+toolsVersion())
-		javaMissing := tools(d.tools, saramaTools)
+		javaMissing := kafka.WriteScripts(context.Background(), d.tools, toolsVersion())
 		if javaMissing != nil && !errors.Is(javaMissing, kafka.ErrNotRun) {
 			t.Fatal(javaMissing)
 		}
