@@ -13,6 +13,7 @@ import (
 
 // Error codes whose meaning for the record is not plain refusal.
 const (
+	notLeaderOrFollower      = 6  // with acks -1 as 7, if the leader lost the partition meanwhile
 	requestTimedOut          = 7  // appended, perhaps not replicated (rule F8)
 	messageTooLarge          = 10 // refused behind the coordinator
 	notEnoughReplicasAfter   = 20 // as 7
@@ -60,7 +61,7 @@ func (x exchange) batch(req *kmsg.ProduceRequest, at topicPartition, h header, a
 	case !answered || req.Acks == 0:
 	case answer.ErrorCode == 0:
 		act.Offset, certain = answer.BaseOffset, true
-	case answer.ErrorCode == requestTimedOut, answer.ErrorCode == notEnoughReplicasAfter:
+	case answer.ErrorCode == requestTimedOut, answer.ErrorCode == notEnoughReplicasAfter, answer.ErrorCode == notLeaderOrFollower && req.Acks == -1:
 	default:
 		behind := []int16{messageTooLarge, invalidTimestamp, outOfOrderSequenceNumber}
 		if h.transactional && req.Version >= implicitRegistration && slices.Contains(behind, answer.ErrorCode) {

@@ -136,3 +136,41 @@ func TestCommitsByTheirAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestBatchesByTheirAnswers: a batch that was refused is no act, unless the answer
+// leaves open whether it was appended.
+func TestBatchesByTheirAnswers(t *testing.T) {
+	sent := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	answered := sent.Add(time.Second)
+	for _, tt := range []struct {
+		name string
+		acks int16
+		code int16
+		want string
+	}{
+		{"acknowledged", -1, 0, "at 7 by 1s"},
+		{"UNKNOWN_TOPIC_OR_PARTITION", -1, 3, "none"},
+		{"NOT_LEADER_OR_FOLLOWER to who waits for replicas", -1, 6, "at -1"},
+		{"NOT_LEADER_OR_FOLLOWER to who does not", 1, 6, "none"},
+		{"REQUEST_TIMED_OUT", -1, 7, "at -1"},
+		{"NOT_ENOUGH_REPLICAS", -1, 19, "none"},
+		{"NOT_ENOUGH_REPLICAS_AFTER_APPEND", -1, 20, "at -1"},
+	} {
+		req, resp := kmsg.NewPtrProduceRequest(), kmsg.NewPtrProduceResponse()
+		req.Acks = tt.acks
+		req.Topics = []kmsg.ProduceRequestTopic{{Topic: "t", Partitions: []kmsg.ProduceRequestTopicPartition{{Records: make([]byte, 61)}}}}
+		resp.Topics = []kmsg.ProduceResponseTopic{{Topic: "t", Partitions: []kmsg.ProduceResponseTopicPartition{{ErrorCode: tt.code, BaseOffset: 7}}}}
+		w := witness.New([]int32{1}, oracle.Timing{}, sent)
+		w.Exchange(sent, answered, req, resp)
+		got := "none"
+		for _, a := range w.Acts()[1:] {
+			got = fmt.Sprint("at ", a.Offset)
+			if !a.Answered.IsZero() {
+				got += fmt.Sprint(" by ", a.Answered.Sub(sent))
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: recorded %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
