@@ -629,3 +629,27 @@ func TestContradictions(t *testing.T) {
 		}
 	}
 }
+
+// TestOutOfDateLeader: a leader that stood still until it had a successor may answer
+// for a batch that is lost; one that stood still for less loses nothing.
+func TestOutOfDateLeader(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		paused  float64
+		acks    int16
+		refused bool
+	}{
+		{"out of date", -60, 1, false},
+		{"out of date, and replicated", -60, -1, true},
+		{"still the leader", -42, 1, true},
+	} {
+		waited := did(Append, -41, Act{Topic: "t", Offset: 12, Records: 3, Acks: tt.acks})
+		waited.Answered = at(-39.9)
+		_, err := Learn(resting(
+			did(PauseBroker, tt.paused, Act{Broker: 1}), waited, did(ResumeBroker, -40, Act{Broker: 1}),
+			did(Append, -30, Act{Topic: "t", Offset: 10, Records: 4, Acks: -1})))
+		if (err != nil) != tt.refused {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}

@@ -313,8 +313,8 @@ func (p *partition) stamp(f *fleet, log []logEntry, known, unsure []written, clo
 }
 
 // mayLack is the first moment from which on the log of a leader that goes away may
-// have held a batch that its successor's does not: one that was under way then. It is
-// never if there is none.
+// have held a batch that its successor's does not: one that was under way then, or one
+// that it appended on its own when it went on (rule F5). It is never if there is none.
 func (p *partition) mayLack(f *fleet, acts []written) moment {
 	if len(p.replicas) < 2 {
 		return never
@@ -328,7 +328,7 @@ func (p *partition) mayLack(f *fleet, acts []written) moment {
 		case w.act.Acks != -1:
 			held.late = f.replicatedBy(p, held)
 		}
-		if f.cutOff(p, held) {
+		if f.cutOff(p, held) || w.act.Acks != -1 && f.outOfDate(p, w.act.window()) {
 			first = min(first, held.early)
 		}
 	}
@@ -352,6 +352,20 @@ func (f *fleet) cutOff(p *partition, w window) bool {
 	for _, r := range p.replicas {
 		for _, o := range f.outages[r] {
 			if w.early <= o.down.late && w.late > o.down.early && holders(p.leaders, o.down.early, o.down.late)[r] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// outOfDate says whether a request that was under way within w may have waited at a
+// leader that stood still until it had a successor: when it goes on it appends what
+// lies there before it learns of that.
+func (f *fleet) outOfDate(p *partition, w window) bool {
+	for _, r := range p.replicas {
+		for _, o := range f.outages[r] {
+			if !o.killed && !o.controlled && w.early <= o.up.late && w.late >= o.up.early && o.up.late >= f.shrunk(o).early && holders(p.leaders, o.down.early, o.down.late)[r] {
 				return true
 			}
 		}
