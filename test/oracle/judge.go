@@ -69,7 +69,6 @@ func (j *Judge) Judge(sc Scrape) []Violation {
 		l.begun = momentOf(sc.Start)
 	}
 	v := &verdict{judge: j, life: l, scrape: sc, s: momentOf(sc.Start), e: momentOf(sc.End)}
-	v.sweepBefore()
 	page, err := parse(sc.Text)
 	if err != nil {
 		v.add("", math.NaN(), "a page that parses", err.Error())
@@ -77,6 +76,7 @@ func (j *Judge) Judge(sc Scrape) []Violation {
 	}
 	v.page = page
 	v.sweeps, _ = page.sum("lso_exporter_sweeps_total")
+	v.sweepBefore()
 	v.types()
 	if sc.Period > 0 && sc.At.Sub(sc.End) > 3*sc.Period+tolerance {
 		v.expired()
@@ -107,10 +107,10 @@ type verdict struct {
 }
 
 // sweepBefore finds the verdict on the sweep before, of which this may not be the
-// first scrape since.
+// first scrape since. On a clock that is simulated two sweeps may begin at one moment.
 func (v *verdict) sweepBefore() {
 	switch last := v.life.last; {
-	case last != nil && last.s == v.s:
+	case last != nil && last.s == v.s && last.sweeps == v.sweeps:
 		v.before = last.before
 	case last != nil:
 		v.before = last
