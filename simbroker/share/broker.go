@@ -14,13 +14,14 @@ const (
 	finalEpoch int32 = -1 // closes it
 )
 
-// Broker is what one broker knows of share groups: the sessions of members and
-// the partitions that it leads.
+// Broker is what one broker knows of share groups: the sessions of members, the
+// connections by which they came, and the partitions that it leads.
 type Broker struct {
-	clk        clock.Clock
-	env        Environment
-	sessions   map[memberKey]*session
-	partitions map[Key]*partition
+	clk         clock.Clock
+	env         Environment
+	sessions    map[memberKey]*session
+	connections map[memberKey]any // a session may end before its connection
+	partitions  map[Key]*partition
 }
 
 type memberKey struct{ group, member string }
@@ -40,7 +41,10 @@ type TopicPartition struct {
 
 // New returns a broker to which nobody has come yet.
 func New(clk clock.Clock, env Environment) *Broker {
-	return &Broker{clk: clk, env: env, sessions: make(map[memberKey]*session), partitions: make(map[Key]*partition)}
+	return &Broker{
+		clk: clk, env: env, sessions: make(map[memberKey]*session),
+		connections: make(map[memberKey]any), partitions: make(map[Key]*partition),
+	}
 }
 
 // session finds a member's session, which it must be at the epoch of, and moves
@@ -69,6 +73,7 @@ func nextEpoch(epoch int32) int32 { return max(1, epoch+1) }
 func (b *Broker) open(k memberKey, client any) *session {
 	s := &session{epoch: nextEpoch(firstEpoch), client: client}
 	b.sessions[k] = s
+	b.connections[k] = client
 	return s
 }
 
@@ -92,14 +97,12 @@ func (b *Broker) closeSession(k memberKey) {
 			p.release(k.member)
 		}
 	}
-	if !b.serves(k.group) {
-		b.forget(k.group)
-	}
 }
 
-// serves says whether a member of a group has a session.
-func (b *Broker) serves(group string) bool {
-	for k := range b.sessions {
+// connected says whether a member of a group has a connection that has had a
+// session.
+func (b *Broker) connected(group string) bool {
+	for k := range b.connections {
 		if k.group == group {
 			return true
 		}
@@ -128,17 +131,25 @@ func (b *Broker) forget(group string) {
 	}
 }
 
-// Disconnected closes the sessions that a client has opened which is gone now.
+// Disconnected ends what members had by a connection that is gone now: their
+// sessions, and with the last connection of a group all that is known of it. A
+// session that is closed leaves that as it is.
 func (b *Broker) Disconnected(client any) {
 	var gone []memberKey
-	for k, s := range b.sessions {
-		if s.client == client {
+	for k, c := range b.connections {
+		if c == client {
 			gone = append(gone, k)
 		}
 	}
 	slices.SortFunc(gone, memberKey.compare)
 	for _, k := range gone {
-		b.closeSession(k)
+		delete(b.connections, k)
+		if b.sessions[k] != nil {
+			b.closeSession(k)
+		}
+		if !b.connected(k.group) {
+			b.forget(k.group)
+		}
 	}
 }
 

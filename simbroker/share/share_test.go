@@ -153,29 +153,38 @@ func TestSessionsEnd(t *testing.T) {
 	w.produce(3)
 	w.fetch("m").is("5-7*1")
 	w.is(w.acknowledge("m", func(r *AckRequest) { r.Epoch, r.Acks = finalEpoch, nil }), "ok")
+	w.is(w.inFlight(), "5:vvv")
 	w.written(5, 0)
 	w.fetch("n", func(r *FetchRequest) { r.Client = "c2" }).is("5-7*2")
-	w.loop.Do(func() { w.Disconnected("c1"); w.Disconnected("c2") })
+	w.loop.Do(func() { w.Disconnected("c2") })
+	w.is(w.inFlight(), "5:vvv")
 	w.fetch("o").is("5-7*3")
+	w.loop.Do(func() { w.Disconnected("c1") })
 	w.fetch("o", func(r *FetchRequest) {
 		r.Epoch, r.Acks = finalEpoch, []Ack{{jobsID, 0, []AckBatch{all(5, 6, Accept)}}}
 	}).is("nothing")
+	w.is(w.inFlight(), "7:v")
 	w.fetch("p").is("7-7*4")
 }
 
-// When the last session of a group has ended, its leader keeps nothing in mind: who
-// comes next begins where the group's offsets were set to.
-func TestOffsetsSetBetweenSessions(t *testing.T) {
+// When the last connection of a group is gone, its leader keeps nothing in mind: who
+// comes next begins where the group's offsets were set to. A session that is closed
+// changes nothing about that.
+func TestOffsetsSetBetweenConnections(t *testing.T) {
 	w := newWorld(t)
 	w.produce(5)
-	w.fetch("m").is("0-4*1")
+	by := func(client string) func(*FetchRequest) { return func(r *FetchRequest) { r.Client = client } }
+	w.fetch("m", by("c1")).is("0-4*1")
 	w.is(w.ack("m", all(0, 4, Accept)), "ok")
-	waiting := w.fetch("n")
+	waiting := w.fetch("n", by("c2"))
 	waiting.is("waits")
 	end := func(r *AckRequest) { r.Epoch, r.Acks = finalEpoch, nil }
 	w.is(w.acknowledge("m", end), "ok")
+	w.loop.Do(func() { w.Disconnected("c1") })
 	w.is(w.inFlight(), "5:") // n is still there
 	w.is(w.acknowledge("n", end), "ok")
+	w.is(w.inFlight(), "5:") // and its connection
+	w.loop.Do(func() { w.Disconnected("c2") })
 	waiting.is("nothing")
 	if err := w.store.Initialize(key, 3, 2); err != nil {
 		t.Fatal(err)
