@@ -69,6 +69,9 @@ const (
 	// Partition. From Sent on its offsets are no longer judged but for their
 	// order, and may go back.
 	LoseRecords Kind = "lose_records"
+	// MakeGroup is a group that begins without members and commits, as a share group
+	// whose offsets somebody sets: Group.
+	MakeGroup Kind = "make_group"
 	// DeleteGroup: Group.
 	DeleteGroup Kind = "delete_group"
 	// JoinGroup: Group, Member, Topics (those it may be assigned partitions of).

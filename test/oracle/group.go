@@ -110,6 +110,8 @@ type group struct {
 
 func (g *group) learn(a Act) {
 	switch a.Kind {
+	case MakeGroup:
+		g.made(a.window())
 	case JoinGroup:
 		stays := g.members[a.Member]
 		if n := len(stays); n > 0 && stays[n-1].left.early == never {

@@ -64,7 +64,7 @@ func (l *learner) learn(a Act) error {
 		return l.learnTopic(a)
 	case BeginTransaction, EndTransaction, CompleteTransaction:
 		l.learnTransaction(a)
-	case JoinGroup, LeaveGroup, DeleteGroup, Coordinator:
+	case MakeGroup, JoinGroup, LeaveGroup, DeleteGroup, Coordinator:
 		l.learnGroup(a)
 	case CommitOffset, DeleteOffset:
 		return l.learnCommit(a)

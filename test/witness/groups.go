@@ -77,6 +77,14 @@ func (x exchange) offsetDelete(req *kmsg.OffsetDeleteRequest, resp *kmsg.OffsetD
 	}
 }
 
+// alterShareGroupOffsets records a share group that is made by its offsets.
+func (x exchange) alterShareGroupOffsets(req *kmsg.AlterShareGroupOffsetsRequest, resp *kmsg.AlterShareGroupOffsetsResponse) {
+	if resp == nil || resp.ErrorCode != 0 {
+		return
+	}
+	x.record(oracle.Act{Kind: oracle.MakeGroup, Group: req.GroupID})
+}
+
 func (x exchange) deleteGroups(req *kmsg.DeleteGroupsRequest, resp *kmsg.DeleteGroupsResponse) {
 	if resp == nil {
 		for _, g := range req.Groups {

@@ -137,6 +137,8 @@ func (w *Witness) Exchange(sent, answered time.Time, req kmsg.Request, resp kmsg
 		x.offsetDelete(req, as[*kmsg.OffsetDeleteResponse](resp))
 	case *kmsg.DeleteGroupsRequest:
 		x.deleteGroups(req, as[*kmsg.DeleteGroupsResponse](resp))
+	case *kmsg.AlterShareGroupOffsetsRequest:
+		x.alterShareGroupOffsets(req, as[*kmsg.AlterShareGroupOffsetsResponse](resp))
 	case *kmsg.JoinGroupRequest:
 		x.joinGroup(req, as[*kmsg.JoinGroupResponse](resp))
 	case *kmsg.LeaveGroupRequest:
