@@ -69,6 +69,9 @@ const (
 	// Partition. From Sent on its offsets are no longer judged but for their
 	// order, and may go back.
 	LoseRecords Kind = "lose_records"
+	// ElectLeader is an election that an administrator asked for: Topic, Partition.
+	// A sweep in which the leader changes may leave the partition out.
+	ElectLeader Kind = "elect_leader"
 	// MakeGroup is a group that begins without members and commits, as a share group
 	// whose offsets somebody sets: Group.
 	MakeGroup Kind = "make_group"

@@ -247,8 +247,8 @@ type seat struct {
 }
 
 // seats is the history of an office, from the first holder and the sights of
-// later ones. An outage of a holder opens it to every candidate.
-func (f *fleet) seats(first []int32, candidates []int32, from moment, sights []Act) []seat {
+// later ones. An outage of a holder, or an election, opens it to every candidate.
+func (f *fleet) seats(first []int32, candidates []int32, from moment, sights []Act, elections []window) []seat {
 	list := []seat{{always, first}}
 	for _, r := range first {
 		if f.downAt(r, from) {
@@ -264,6 +264,11 @@ func (f *fleet) seats(first []int32, candidates []int32, from moment, sights []A
 				if o.down.early > cur.from && o.down.early < at {
 					at, who = o.down.early, candidates
 				}
+			}
+		}
+		for _, w := range elections {
+			if w.early > cur.from && w.early < at {
+				at, who = w.early, candidates
 			}
 		}
 		for next < len(sights) && momentOf(sights[next].Answered).add(f.timing.Settle) <= cur.from {

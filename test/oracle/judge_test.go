@@ -298,6 +298,17 @@ func TestRestingCluster(t *testing.T) {
 			page: func(t *testing.T) string {
 				return edit(t, withoutPartition1(t), `kafka_group_topic_hwm_lag{group="g",topic="t"} 6`, gone, `kafka_group_topic_lso_lag{group="g",topic="t"} 6`, gone)
 			}},
+		{name: "a part that an election excuses, without the sum", acts: []Act{did(ElectLeader, -0.5, Act{Topic: "t", Partition: 1})},
+			page: func(t *testing.T) string {
+				return edit(t, withoutPartition1(t), `kafka_group_topic_hwm_lag{group="g",topic="t"} 6`, gone, `kafka_group_topic_lso_lag{group="g",topic="t"} 6`, gone) +
+					"kafka_group_partition_committed_offset{group=\"g\",topic=\"t\",partition=\"1\"} 10\n"
+			}},
+		{name: "an election long over excuses nothing", rules: slices.Repeat([]string{"a partition that can be read lacks a sample"}, 9),
+			acts: []Act{did(ElectLeader, -50, Act{Topic: "t", Partition: 1})},
+			page: func(t *testing.T) string {
+				return edit(t, withoutPartition1(t), `kafka_group_topic_hwm_lag{group="g",topic="t"} 6`, gone, `kafka_group_topic_lso_lag{group="g",topic="t"} 6`, gone) +
+					"kafka_group_partition_committed_offset{group=\"g\",topic=\"t\",partition=\"1\"} 10\n"
+			}},
 		{name: "an outage costs samples of another broker", rules: slices.Repeat([]string{"a partition that can be read lacks a sample"}, 9),
 			acts: []Act{did(KillBroker, -1, Act{Broker: 1}), did(Coordinator, -60, Act{Group: "g", Broker: 1})},
 			page: func(t *testing.T) string {

@@ -33,6 +33,8 @@ type partition struct {
 	latest  []moment // of spans[:i+1], the latest closing: for cutting a search short
 	wild    []window // open transactions whose first offset is not known
 	leaders []seat
+
+	elections []window // that an administrator asked for
 }
 
 // span is a stretch of a partition's log from the first record of a producer's

@@ -68,7 +68,7 @@ func (l *learner) learn(a Act) error {
 		l.learnGroup(a)
 	case CommitOffset, DeleteOffset:
 		return l.learnCommit(a)
-	case Append, AddPartition, WriteMarker, LostMarker, Marker, DeleteRecords, LoseRecords, Leader:
+	case Append, AddPartition, WriteMarker, LostMarker, Marker, DeleteRecords, LoseRecords, ElectLeader, Leader:
 		return l.learnPartition(a)
 	default:
 		return fmt.Errorf("record: no such kind of act: %q", a.Kind)
@@ -218,6 +218,8 @@ func (l *learner) learnPartition(a Act) error {
 		p.start.windows = append(p.start.windows, a.window())
 	case LoseRecords:
 		p.lossy = min(p.lossy, momentOf(a.Sent))
+	case ElectLeader:
+		p.elections = append(p.elections, a.window())
 	case Leader:
 		l.sights[key] = append(l.sights[key], a)
 	}
@@ -233,7 +235,7 @@ func (l *learner) finish() error {
 		log.settle()
 	}
 	for _, g := range l.groups {
-		g.seats = l.fleet.seats(l.fleet.brokers, l.fleet.brokers, always, g.sights)
+		g.seats = l.fleet.seats(l.fleet.brokers, l.fleet.brokers, always, g.sights, nil)
 		if l.fleet.timing.FixedCoordinators && len(g.sights) > 0 {
 			g.seats = []seat{{always, []int32{g.sights[0].Broker}}}
 		}
@@ -267,7 +269,7 @@ func (l *learner) finishPartition(p *partition) error {
 	if len(p.replicas) > 0 {
 		first = p.replicas[:1]
 	}
-	p.leaders = l.fleet.seats(first, p.replicas, p.created.early, l.sights[key])
+	p.leaders = l.fleet.seats(first, p.replicas, p.created.early, l.sights[key], p.elections)
 	for id, offsets := range l.markers[key] {
 		slices.Sort(offsets)
 		l.markers[key][id] = offsets
@@ -345,9 +347,14 @@ func (t *Truth) partitions(name string, index int32, s, e moment) []*partition {
 	return out
 }
 
-// leaderExcused says whether an outage may have cost the partition's offsets in
-// a sweep of [s, e].
+// leaderExcused says whether an outage or an election may have cost the partition's
+// offsets in a sweep of [s, e].
 func (t *Truth) leaderExcused(p *partition, s, e moment) bool {
+	for _, w := range p.elections {
+		if w.early <= e && s <= w.late.add(t.fleet.slack()) {
+			return true
+		}
+	}
 	return t.fleet.excused(holders(p.leaders, s, e), func(b int32, o outage) bool { return t.fleet.spare(p, b, o) }, s, e)
 }
 

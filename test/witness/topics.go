@@ -3,6 +3,7 @@ package witness
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -208,15 +209,29 @@ func (x exchange) fetch(resp *kmsg.FetchResponse) {
 	}
 }
 
-// electLeaders records that an unclean election may lose records (rule F6).
-func (x exchange) electLeaders(req *kmsg.ElectLeadersRequest) {
+// electLeaders records the elections that were held, or may have been, and that an
+// unclean one may lose records (rule F6).
+func (x exchange) electLeaders(req *kmsg.ElectLeadersRequest, resp *kmsg.ElectLeadersResponse) {
 	const unclean = 1
-	if req.ElectionType != unclean {
-		return
+	codes := map[topicPartition]int16{}
+	if resp != nil {
+		for _, t := range resp.Topics {
+			for _, p := range t.Partitions {
+				codes[topicPartition{t.Topic, p.Partition}] = p.ErrorCode
+			}
+		}
 	}
 	for _, t := range req.Topics {
 		for _, p := range t.Partitions {
-			x.record(oracle.Act{Kind: oracle.LoseRecords, Topic: t.Topic, Partition: p})
+			if code, answered := codes[topicPartition{t.Topic, p}]; x.silent() || answered && (code == 0 || code == requestTimedOut) {
+				i := x.record(oracle.Act{Kind: oracle.ElectLeader, Topic: t.Topic, Partition: p})
+				if code != 0 {
+					x.acts[i].Answered = time.Time{}
+				}
+			}
+			if req.ElectionType == unclean {
+				x.record(oracle.Act{Kind: oracle.LoseRecords, Topic: t.Topic, Partition: p})
+			}
 		}
 	}
 }

@@ -114,7 +114,7 @@ func (w *Witness) Exchange(sent, answered time.Time, req kmsg.Request, resp kmsg
 	case *kmsg.FetchRequest:
 		x.fetch(as[*kmsg.FetchResponse](resp))
 	case *kmsg.ElectLeadersRequest:
-		x.electLeaders(req)
+		x.electLeaders(req, as[*kmsg.ElectLeadersResponse](resp))
 	case *kmsg.ProduceRequest:
 		x.produce(req, as[*kmsg.ProduceResponse](resp))
 	case *kmsg.InitProducerIDRequest:

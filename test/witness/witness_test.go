@@ -174,3 +174,35 @@ func TestBatchesByTheirAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestElectionsByTheirAnswers: an election that was not held is no act.
+func TestElectionsByTheirAnswers(t *testing.T) {
+	sent := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	answered := sent.Add(time.Second)
+	act := oracle.Act{Kind: oracle.ElectLeader, Sent: sent, Topic: "t", Partition: 1}
+	held := act
+	held.Answered = answered
+	for _, tt := range []struct {
+		name string
+		code int16
+		want []oracle.Act
+	}{
+		{"held", 0, []oracle.Act{held}},
+		{"ELECTION_NOT_NEEDED", 84, nil},
+		{"REQUEST_TIMED_OUT", 7, []oracle.Act{act}},
+		{"no answer", -1, []oracle.Act{act}},
+	} {
+		req, resp := kmsg.NewPtrElectLeadersRequest(), kmsg.NewPtrElectLeadersResponse()
+		req.Topics = []kmsg.ElectLeadersRequestTopic{{Topic: "t", Partitions: []int32{1}}}
+		resp.Topics = []kmsg.ElectLeadersResponseTopic{{Topic: "t", Partitions: []kmsg.ElectLeadersResponseTopicPartition{{Partition: 1, ErrorCode: tt.code}}}}
+		w := witness.New([]int32{1}, oracle.Timing{}, sent)
+		if tt.code < 0 {
+			w.Exchange(sent, answered, req, nil)
+		} else {
+			w.Exchange(sent, answered, req, resp)
+		}
+		if got := w.Acts()[1:]; !reflect.DeepEqual(got, tt.want) && len(got)+len(tt.want) > 0 {
+			t.Errorf("%s: recorded %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+}
