@@ -125,6 +125,19 @@ func TestLevelsOverEachOther(t *testing.T) {
 		t.Errorf("topic described as\n%+v, want\n%+v", got, want)
 	}
 
+	// A default that is the topic's or group's alone is told of a group only.
+	want = []Entry{{Name: "share.isolation.level", Value: "read_committed", Source: SourceGroup, Type: String, Synonyms: []Synonym{
+		{Name: "share.isolation.level", Value: "read_committed", Source: SourceGroup},
+		{Name: "share.isolation.level", Value: "read_uncommitted", Source: SourceDefault},
+	}}}
+	if got := c.Group(Values{"share.isolation.level": "read_committed"}).Describe([]string{"share.isolation.level"}); !reflect.DeepEqual(got, want) {
+		t.Errorf("group described as\n%+v, want\n%+v", got, want)
+	}
+	want = []Entry{{Name: "remote.log.copy.disable", Value: "false", Source: SourceDefault, Type: Boolean}}
+	if got := c.Topic(nil).Describe([]string{"remote.log.copy.disable"}); !reflect.DeepEqual(got, want) {
+		t.Errorf("topic described as\n%+v, want\n%+v", got, want)
+	}
+
 	wantBroker := []Entry{
 		{Name: "min.insync.replicas", Value: "1", Source: SourceDynamicDefaultBroker, Type: Int, Synonyms: []Synonym{
 			{Name: "min.insync.replicas", Value: "1", Source: SourceDynamicDefaultBroker},

@@ -73,8 +73,12 @@ func (t Inherited) Describe(names []string) []Entry {
 		if v, ok := t.own[name]; ok {
 			e.Synonyms = append(e.Synonyms, Synonym{Name: name, Value: v, Source: t.source})
 		}
-		if len(d.Inherits) > 0 {
+		switch {
+		case len(d.Inherits) > 0:
 			e.Synonyms = append(e.Synonyms, t.broker.synonyms(d.Inherits)...)
+		case t.resource == Group:
+			// Of a topic's property that no broker has, Kafka does not tell the default.
+			e.Synonyms = append(e.Synonyms, Synonym{Name: name, Value: d.Default, Source: SourceDefault})
 		}
 		entries = append(entries, e)
 	}
