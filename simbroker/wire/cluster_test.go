@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -617,6 +618,51 @@ func TestConfigs(t *testing.T) {
 	}
 	if described[1].ErrorCode != 3 || described[4].ErrorCode != 42 {
 		t.Errorf("describe: errors %d and %d, want 3 and 42", described[1].ErrorCode, described[4].ErrorCode)
+	}
+}
+
+// A broker's pools of threads become twice as large at once, or half as large,
+// counted from what the broker that is asked has.
+func TestThreadPoolsChangeByHalves(t *testing.T) {
+	c := newCluster(t, map[string]string{"num.io.threads": "8"})
+	alter := func(broker, name, value string) string {
+		t.Helper()
+		req := kmsg.NewPtrIncrementalAlterConfigsRequest()
+		req.Version = 1
+		r := kmsg.NewIncrementalAlterConfigsRequestResource()
+		r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeBroker, broker
+		config := kmsg.IncrementalAlterConfigsRequestResourceConfig{Name: name, Value: &value}
+		if value == "" {
+			config.Op, config.Value = kmsg.IncrementalAlterConfigOpDelete, nil
+		}
+		r.Configs = []kmsg.IncrementalAlterConfigsRequestResourceConfig{config}
+		req.Resources = []kmsg.IncrementalAlterConfigsRequestResource{r}
+		answer := ask[*kmsg.IncrementalAlterConfigsResponse](c, 1, req).Resources[0]
+		c.Advance(time.Second)
+		if answer.ErrorCode == 0 {
+			return ""
+		}
+		return *answer.ErrorMessage
+	}
+	for _, step := range []struct{ broker, name, value, reason string }{
+		{"1", "num.io.threads", "17", "num.io.threads=17, value should not be greater than double the current value 8 "},
+		{"1", "num.io.threads", "3", "num.io.threads=3, value should be at least half the current value 8 "},
+		{"1", "num.io.threads", "0", "Invalid value 0 for configuration num.io.threads"},
+		{"1", "num.io.threads", "x", "Invalid value x for configuration num.io.threads"},
+		{"", "num.io.threads", "17", "double the current value 8 "},
+		{"", "num.io.threads", "4", ""},
+		{"1", "num.io.threads", "8", ""},
+		{"", "num.io.threads", "100", ""}, // the broker's own value holds
+		{"1", "num.io.threads", "", "num.io.threads=100, value should not be greater than double the current value 8 "},
+		{"", "num.io.threads", "", ""},
+		{"1", "num.io.threads", "16", ""},
+		{"1", "num.io.threads", "32", ""},
+		{"1", "num.io.threads", "", "num.io.threads=8, value should be at least half the current value 32 "},
+		{"1", "log.cleaner.backoff.ms", "1", ""},
+	} {
+		if got := alter(step.broker, step.name, step.value); (got == "") != (step.reason == "") || !strings.Contains(got, step.reason) {
+			t.Errorf("%s=%s of broker %q: %q, want %q", step.name, step.value, step.broker, got, step.reason)
+		}
 	}
 }
 

@@ -92,7 +92,10 @@ func (c *call) alteration(r kmsg.IncrementalAlterConfigsRequestResource) (contro
 	if err := c.checkOwnBroker(kind, r.ResourceName); err != nil {
 		return alteration, err
 	}
-	return alteration, c.checkConfigs(acl.AlterConfigs, kind, r.ResourceName)
+	if err := c.checkConfigs(acl.AlterConfigs, kind, r.ResourceName); err != nil {
+		return alteration, err
+	}
+	return alteration, c.checkThreads(alteration)
 }
 
 // checkLoggerChange refuses to change loggers, of which there are none.
