@@ -29,6 +29,7 @@ var suites = []suite{
 	{name: "clients", short: true, texts: []string{"transactions", "fencing", "timeouts", "errors", "offsets"}},
 	{name: "groups", texts: []string{"admins", "groups-classic", "groups-consumer", "sharing"}},
 	{name: "tools of groups", texts: []string{"tools-groups"}},
+	{name: "topics", texts: []string{"tools-topics"}, properties: map[string]string{"background.threads": "2"}},
 	{name: "streams", texts: []string{"streaming-classic", "streaming-streams"}, properties: map[string]string{
 		"group.streams.initial.rebalance.delay.ms": "0",
 		"group.streams.min.session.timeout.ms":     "6000", "group.streams.session.timeout.ms": "6000",
@@ -152,6 +153,11 @@ func TestSymbols(t *testing.T) {
 		{"an id that was seen", "producerId=7", "producerId=P2"},
 		{"what is unknown stays", "ProducerId LastTimestamp\n9 -1\n", "ProducerId LastTimestamp\nP1 -1"},
 		{"times", "from 1796128746962 to 2026-12-01 13:00:00,123", "from TIME to TIME"},
+		{"the epoch of features", "Feature: metadata.version\tFinalizedVersionLevel: 4.3-IV0\tEpoch: 17", "Feature: metadata.version FinalizedVersionLevel: 4.3-IV0 Epoch: EPOCH"},
+		{"what a producer's test measures", "5 records sent, 4.5 records/sec (0.01 MB/sec), 1.50 ms avg latency, 9.00 ms max latency, 1 ms 50th, 2 ms 99.9th.",
+			"5 records sent, NUMBER records/sec (NUMBER MB/sec), NUMBER ms avg latency, NUMBER ms max latency, NUMBER ms 50th, NUMBER ms 99.9th."},
+		{"what a consumer's test measures", "2026-12-01 13:00:00:123, 2026-12-01 13:00:01:123, 0.0019, 0.01, 203, 50.5, 7, 8, 0.1, 9.9",
+			"TIME, TIME, 0.0019, NUMBER, 203, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER"},
 		{"where an exception was thrown", "java.lang.Error: x\n\tat A.b(C.java:1)\nend", "java.lang.Error: x\nend"},
 	} {
 		if got := strings.Join(s.replace(c.printed), "\n"); got != c.want {

@@ -52,7 +52,7 @@ func (s *symbols) symbol(kind, value string) string {
 	return symbol
 }
 
-// pattern is something that differs, wherever it stands: the last group of the
+// pattern is something that differs, wherever it stands: the groups of the
 // expression. Without a kind the word takes its place.
 type pattern struct {
 	expression *regexp.Regexp
@@ -71,7 +71,13 @@ var patterns = []pattern{
 	// Whichever of several brokers answers first.
 	{expression: regexp.MustCompile(`ListTransactions request sent to broker (\d+)`), word: "ID"},
 	{expression: regexp.MustCompile(` in (\d+)ms`), word: "AGE"},
+	// The end of the controller's log, which grows all the time.
+	{expression: regexp.MustCompile(`FinalizedVersionLevel: \S+ Epoch: (\d+)`), word: "EPOCH"},
+	// What the performance tools measure.
+	{expression: regexp.MustCompile(`\b(\d+(?:\.\d+)?) (?:records/sec|MB/sec|ms (?:avg|max|[\d.]+th))`), word: "NUMBER"},
+	{expression: regexp.MustCompile(`^TIME, TIME, [^,]+, ([^,]+), [^,]+, ([^,]+), ([^,]+), ([^,]+), ([^,]+), ([^,]+)$`), word: "NUMBER"},
 	{expression: regexp.MustCompile(`(/[^ ",]*/data)\b`), word: "DIR"},
+	{expression: regexp.MustCompile(`"logDir":"([^"]+)"`), word: "DIR"},
 }
 
 // columns are those of the tools' tables that differ, by their titles.
@@ -178,13 +184,15 @@ func (s *symbols) line(line string) string {
 		var rest strings.Builder
 		end := 0
 		for _, at := range p.expression.FindAllStringSubmatchIndex(line, -1) {
-			rest.WriteString(line[end:at[2]])
-			if p.kind != "" {
-				rest.WriteString(s.symbol(p.kind, line[at[2]:at[3]]))
-			} else {
-				rest.WriteString(p.word)
+			for group := range slices.Chunk(at[2:], 2) {
+				rest.WriteString(line[end:group[0]])
+				if p.kind != "" {
+					rest.WriteString(s.symbol(p.kind, line[group[0]:group[1]]))
+				} else {
+					rest.WriteString(p.word)
+				}
+				end = group[1]
 			}
-			end = at[3]
 		}
 		line = rest.String() + line[end:]
 	}

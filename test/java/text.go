@@ -101,11 +101,14 @@ type player struct {
 // tools nor a program.
 var errUnknownCommand = errors.New("no such command")
 
+// errUnsettled is returned for a command that prints something else each time.
+var errUnsettled = errors.New("the output goes on changing: what differs wants a symbol")
+
 const (
 	// eventually marks a command whose output is what comes of something that
 	// takes its time: it is repeated.
 	eventually = "eventually "
-	settled    = 30 * time.Second // within which the output has come
+	settled    = 30 * time.Second // within which the output has come, or stays
 	again      = 200 * time.Millisecond
 	still      = 2 * time.Second // without a change is the end of it
 )
@@ -127,16 +130,25 @@ func (p *player) play(s step) ([]string, error) {
 }
 
 // settle runs a step and returns its lines when they do not change any more.
+// What goes on changing is an error with the last two outputs.
 func (p *player) settle(s step) ([]string, error) {
 	command, repeated := strings.CutPrefix(s.command, eventually)
 	known := p.symbols.clone()
 	lines, err := p.once(command, s.input)
-	for since := time.Now(); repeated && err == nil && time.Since(since) < still; {
+	if !repeated {
+		return lines, err
+	}
+	var before []string
+	end := time.Now().Add(settled)
+	for since := time.Now(); err == nil && time.Since(since) < still; {
+		if time.Now().After(end) {
+			return nil, fmt.Errorf("%w: after %v, of two outputs:\n%s", errUnsettled, settled, difference(before, lines))
+		}
 		<-time.After(again)
 		p.symbols = known.clone()
 		var next []string
 		if next, err = p.once(command, s.input); !slices.Equal(next, lines) {
-			lines, since = next, time.Now()
+			before, lines, since = lines, next, time.Now()
 		}
 	}
 	return lines, err
