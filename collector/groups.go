@@ -203,7 +203,8 @@ func (r *stepOne) setCommits(f *kmsg.OffsetFetchResponseGroup, l *layout) {
 }
 
 // commitsOf returns the commits of an answer on wanted topics, by topic and
-// partition. Negative offsets are none.
+// partition. Negative offsets are none. A Kafka 4.3.1 that is asked for all commits
+// of a group may name a partition twice that is committed to meanwhile.
 func (r *stepOne) commitsOf(f *kmsg.OffsetFetchResponseGroup, l *layout) []lag.TopicCommits {
 	topics := make([]lag.TopicCommits, 0, len(f.Topics))
 	for i := range f.Topics {
@@ -230,11 +231,36 @@ func (r *stepOne) commitsOf(f *kmsg.OffsetFetchResponseGroup, l *layout) []lag.T
 		if len(t.Partitions) == 0 {
 			continue
 		}
-		slices.SortFunc(t.Partitions, func(a, b lag.Commit) int { return cmp.Compare(a.Partition, b.Partition) })
 		topics = append(topics, t)
 	}
-	slices.SortFunc(topics, func(a, b lag.TopicCommits) int { return strings.Compare(a.Topic, b.Topic) })
-	return topics
+	slices.SortStableFunc(topics, func(a, b lag.TopicCommits) int { return strings.Compare(a.Topic, b.Topic) })
+	merged := topics[:0]
+	for _, t := range topics {
+		if last := len(merged) - 1; last >= 0 && merged[last].Topic == t.Topic {
+			merged[last].Partitions = append(merged[last].Partitions, t.Partitions...)
+		} else {
+			merged = append(merged, t)
+		}
+	}
+	for i := range merged {
+		merged[i].Partitions = eachOnce(merged[i].Partitions)
+	}
+	return merged
+}
+
+// eachOnce sorts commits by partition and leaves one of each: of several the
+// highest, as commits seldom go back, and an offset rather than a refusal.
+func eachOnce(commits []lag.Commit) []lag.Commit {
+	height := func(c lag.Commit) lag.Offset {
+		if offset, ok := c.Offset.Get(); ok {
+			return offset
+		}
+		return -1
+	}
+	slices.SortFunc(commits, func(a, b lag.Commit) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(height(b), height(a)))
+	})
+	return slices.CompactFunc(commits, func(a, b lag.Commit) bool { return a.Partition == b.Partition })
 }
 
 // split cuts names into parts of which each weighs at most limit, or is a

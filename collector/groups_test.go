@@ -158,6 +158,38 @@ func TestPartitionErrorInCommitsIsNoCommit(t *testing.T) {
 	}
 }
 
+// A Kafka that is asked for all commits of a group while it commits may name a
+// partition twice. A series that stands twice would cost the page.
+func TestCommitsThatAreNamedTwice(t *testing.T) {
+	f := newFake(1)
+	f.topic("orders", 2)
+	f.topic("parcels", 1)
+	f.group("g", 1)
+	f.before = func(_ int32, req kmsg.Request) (kmsg.Response, error) {
+		if req.Key() != kmsg.OffsetFetch.Int16() {
+			return nil, nil
+		}
+		topic := func(name string, partitions ...kmsg.OffsetFetchResponseGroupTopicPartition) kmsg.OffsetFetchResponseGroupTopic {
+			return kmsg.OffsetFetchResponseGroupTopic{Topic: name, Partitions: partitions}
+		}
+		at := func(partition int32, offset int64) kmsg.OffsetFetchResponseGroupTopicPartition {
+			return kmsg.OffsetFetchResponseGroupTopicPartition{Partition: partition, Offset: offset}
+		}
+		resp := kmsg.NewPtrOffsetFetchResponse()
+		resp.Version = req.GetVersion()
+		resp.Groups = []kmsg.OffsetFetchResponseGroup{{Group: "g", Topics: []kmsg.OffsetFetchResponseGroupTopic{
+			topic("parcels", at(0, 7)),
+			topic("orders", at(1, 4), at(0, 3), at(1, 6), at(1, 5)),
+			topic("parcels", at(0, 7)),
+		}}}
+		return resp, nil
+	}
+	sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+	if got, want := showGroup(groupNamed(sample, "g")), "classic/consumer Stable at 1, 1 members, assigned [], commits orders-0@3 orders-1@6 parcels-0@7"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestGroupMovesInTheSweep(t *testing.T) {
 	f := newFake(2)
 	f.topic("orders", 1)
