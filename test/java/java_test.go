@@ -26,7 +26,8 @@ type suite struct {
 }
 
 var suites = []suite{
-	{name: "clients", short: true, texts: []string{"transactions", "fencing", "timeouts", "errors", "offsets"}},
+	{name: "clients", short: true, texts: []string{"transactions", "offsets"}},
+	{name: "failures", texts: []string{"fencing", "timeouts", "errors"}},
 	{name: "groups", texts: []string{"admins", "groups-classic", "groups-consumer", "sharing"}},
 	{name: "tools of groups", texts: []string{"tools-groups"}},
 	{name: "topics", texts: []string{"tools-topics"}, properties: map[string]string{"background.threads": "2"}},
