@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strings"
@@ -39,6 +40,7 @@ func simCommand(app *kingpin.Application, p *program) {
 			s.cluster.Users = append(s.cluster.Users, user)
 		}
 		s.cluster.Vendor = vendor
+		s.cluster.Seed = rand.Uint64() // each is a cluster of its own, with its own ids
 		return failed(p.sim(s, controlAddress))
 	})
 }

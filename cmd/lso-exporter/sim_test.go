@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
@@ -88,6 +89,45 @@ func TestSim(t *testing.T) {
 	end()
 	if got := <-status; got != exitOK {
 		t.Errorf("exit status %d", got)
+	}
+}
+
+// Each simulated cluster has ids of its own: who has seen another one at the same
+// addresses does not take it for that.
+func TestSimIsAClusterOfItsOwn(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	clusterID := func() string {
+		stop, end := context.WithCancel(ctx)
+		output, stdout := io.Pipe()
+		p := &program{stop: stop, stdout: stdout, stderr: io.Discard}
+		status := make(chan int)
+		go func() {
+			status <- p.run([]string{"sim", "--brokers=1"})
+			stdout.Close()
+		}()
+		addresses, err := bufio.NewReader(output).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := kgo.NewClient(kgo.SeedBrokers(strings.TrimSpace(addresses)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		metadata, err := kmsg.NewPtrMetadataRequest().RequestWith(ctx, client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end()
+		go io.Copy(io.Discard, output)
+		if got := <-status; got != exitOK {
+			t.Errorf("exit status %d", got)
+		}
+		return *metadata.ClusterID
+	}
+	if one, other := clusterID(), clusterID(); one == other {
+		t.Errorf("two clusters have the id %s", one)
 	}
 }
 
