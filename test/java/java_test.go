@@ -201,23 +201,3 @@ func playAll(t *testing.T, s suite, p *player, write bool) {
 		})
 	}
 }
-
-// difference shows the lines of two outputs that are only in one of them.
-func difference(want, got []string) string {
-	var b strings.Builder
-	i, j := 0, 0
-	for i < len(want) || j < len(got) {
-		switch {
-		case i < len(want) && j < len(got) && want[i] == got[j]:
-			b.WriteString("  " + want[i] + "\n")
-			i, j = i+1, j+1
-		case i < len(want) && (j == len(got) || !slices.Contains(got[j:], want[i])):
-			b.WriteString("- " + want[i] + "\n")
-			i++
-		default:
-			b.WriteString("+ " + got[j] + "\n")
-			j++
-		}
-	}
-	return b.String()
-}
