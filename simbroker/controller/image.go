@@ -132,16 +132,6 @@ func (i *Image) Broker(id kafka.BrokerID) (*Broker, bool) {
 	return b, ok
 }
 
-// Controller is the broker that Metadata names as controller: under KRaft any
-// live one, as brokers forward what is the controller's (KIP-590). NoBroker
-// when none lives.
-func (i *Image) Controller() kafka.BrokerID {
-	if alive := i.Alive(); len(alive) > 0 {
-		return alive[0].ID
-	}
-	return kafka.NoBroker
-}
-
 // Alive lists the brokers that are not fenced, by id.
 func (i *Image) Alive() []*Broker {
 	return slices.DeleteFunc(i.Registered(), func(b *Broker) bool { return b.Fenced })

@@ -172,6 +172,26 @@ func TestMetadataCreatesTopicsIfAllowed(t *testing.T) {
 	}
 }
 
+// Under KRaft brokers name any live broker as controller, and not the same one
+// all the time.
+func TestAnyLiveBrokerIsNamedAsController(t *testing.T) {
+	c := newCluster(t, nil)
+	if err := c.Kill(1); err != nil {
+		t.Fatal(err)
+	}
+	c.Advance(10 * time.Second)
+	named := map[int32]int{}
+	for range 10 {
+		metadata, cluster := kmsg.NewPtrMetadataRequest(), kmsg.NewPtrDescribeClusterRequest()
+		metadata.Version = 13
+		named[ask[*kmsg.MetadataResponse](c, 2, metadata).ControllerID]++
+		named[ask[*kmsg.DescribeClusterResponse](c, 2, cluster).ControllerID]++
+	}
+	if named[2] == 0 || named[3] == 0 || len(named) != 2 {
+		t.Errorf("named as controller: %v, of brokers 2 and 3", named)
+	}
+}
+
 // A partition whose only replica is dead has leader -1 and
 // LEADER_NOT_AVAILABLE, its replica is offline, and its broker not listed.
 func TestMetadataWithoutALeader(t *testing.T) {

@@ -21,7 +21,7 @@ func (c *call) describeCluster(req *kmsg.DescribeClusterRequest) {
 		return
 	}
 	resp := kmsg.NewPtrDescribeClusterResponse()
-	resp.ClusterID, resp.ControllerID = c.image().ClusterID(), int32(c.image().Controller())
+	resp.ClusterID, resp.ControllerID = c.image().ClusterID(), int32(c.anyAlive())
 	if req.IncludeClusterAuthorizedOperations {
 		resp.ClusterAuthorizedOperations = c.clusterOperations()
 	}

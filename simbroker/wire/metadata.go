@@ -38,7 +38,7 @@ func (c *call) metadata(req *kmsg.MetadataRequest) {
 	resp := kmsg.NewPtrMetadataResponse()
 	clusterID := c.image().ClusterID()
 	resp.ClusterID = &clusterID
-	resp.ControllerID = int32(c.image().Controller())
+	resp.ControllerID = int32(c.anyAlive())
 	for _, b := range c.image().Alive() {
 		resp.Brokers = append(resp.Brokers, c.metadataBroker(b))
 	}
@@ -61,6 +61,18 @@ func (c *call) metadata(req *kmsg.MetadataRequest) {
 		resp.AuthorizedOperations = c.clusterOperations()
 	}
 	c.send(resp)
+}
+
+// anyAlive is the broker that an answer names as controller: under KRaft any live
+// one, as brokers forward what is the controller's (KIP-590). Kafka draws lots;
+// here they take turns. NoBroker when none lives.
+func (c *call) anyAlive() kafka.BrokerID {
+	alive := c.image().Alive()
+	if len(alive) == 0 {
+		return kafka.NoBroker
+	}
+	c.server.named++
+	return alive[(c.server.named-1)%len(alive)].ID
 }
 
 // distinctTopics drops topics that were asked for before: Kafka answers a set.

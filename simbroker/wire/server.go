@@ -12,8 +12,10 @@ import (
 // Server serves one broker's clients. A Server without a listener serves
 // in-process calls of Handle alone.
 type Server struct {
-	broker  *Broker
-	fetches fetchSessions // belongs to events
+	broker *Broker
+	// fetches and named belong to events.
+	fetches fetchSessions
+	named   int // how many answers have named a controller
 
 	mu        sync.Mutex // guards what accepting goroutines share with events
 	entrances []*entrance
