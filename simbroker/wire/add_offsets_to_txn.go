@@ -22,11 +22,11 @@ func (c *call) addOffsetsToTxn(req *kmsg.AddOffsetsToTxnRequest) {
 		c.refuse(kafka.ErrGroupAuthorizationFailed)
 		return
 	}
-	c.broker().Txn.AddPartitions(txn.AddPartitionsRequest{
+	c.broker.Txn.AddPartitions(txn.AddPartitionsRequest{
 		TransactionalID: req.TransactionalID,
 		Producer:        kafka.Producer{ID: kafka.ProducerID(req.ProducerID), Epoch: kafka.ProducerEpoch(req.ProducerEpoch)},
 		Partitions: []kafka.TopicPartition{{
-			Topic: kafka.ConsumerOffsetsTopic, Partition: c.broker().Groups.PartitionFor(req.Group),
+			Topic: kafka.ConsumerOffsetsTopic, Partition: c.broker.Groups.PartitionFor(req.Group),
 		}},
 		ClientVersion: txn.TV1,
 	}, func(err error) { c.refuse(fencedBefore(2, req.Version, err)) })

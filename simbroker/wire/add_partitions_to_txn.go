@@ -73,7 +73,7 @@ func (c *call) addToTransaction(t *kmsg.AddPartitionsToTxnRequestTransaction, ve
 	}
 	p := kafka.Producer{ID: kafka.ProducerID(t.ProducerID), Epoch: kafka.ProducerEpoch(t.ProducerEpoch)}
 	if t.VerifyOnly {
-		done(c.broker().Txn.VerifyPartitions(txn.VerifyPartitionsRequest{
+		done(c.broker.Txn.VerifyPartitions(txn.VerifyPartitionsRequest{
 			TransactionalID: t.TransactionalID, Producer: p, Partitions: partitions,
 		}))
 		return
@@ -82,7 +82,7 @@ func (c *call) addToTransaction(t *kmsg.AddPartitionsToTxnRequestTransaction, ve
 	if version >= 5 {
 		protocol = txn.TV2
 	}
-	c.broker().Txn.AddPartitions(txn.AddPartitionsRequest{
+	c.broker.Txn.AddPartitions(txn.AddPartitionsRequest{
 		TransactionalID: t.TransactionalID, Producer: p, Partitions: partitions, ClientVersion: protocol,
 	}, func(err error) { done(repeated(fencedBefore(2, version, err), len(partitions))) })
 }

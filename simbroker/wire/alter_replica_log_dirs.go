@@ -17,7 +17,7 @@ func (c *call) alterReplicaLogDirs(req *kmsg.AlterReplicaLogDirsRequest) {
 		return
 	}
 	c.send(movedLogDirs(req, func(dir string, tp kafka.TopicPartition) error {
-		_, hosted := c.broker().Replicas.Status(tp)
+		_, hosted := c.broker.Replicas.Status(tp)
 		_, exists := c.image().Partition(tp)
 		switch {
 		case !slices.Contains(c.logDirs(), dir):

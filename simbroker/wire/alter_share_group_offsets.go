@@ -37,7 +37,7 @@ func (c *call) alterShareGroupOffsets(req *kmsg.AlterShareGroupOffsetsRequest) {
 		}
 		alteration.Topics = append(alteration.Topics, start)
 	}
-	c.broker().Groups.AlterShareOffsets(alteration, func(topics []group.TopicResult, err error) {
+	c.broker.Groups.AlterShareOffsets(alteration, func(topics []group.TopicResult, err error) {
 		if err != nil {
 			failed := kmsg.NewPtrAlterShareGroupOffsetsResponse()
 			failed.ErrorCode, failed.ErrorMessage = codeOf(err), fullMessageOf(err)

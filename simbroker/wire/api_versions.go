@@ -26,11 +26,11 @@ var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9]
 // response header. v4: supported features whose minimum is 0 are shown, which
 // older clients cannot read (KAFKA-17492).
 func (c *call) apiVersions(req *kmsg.ApiVersionsRequest) {
-	offered := c.server.Versions()
-	vendor := c.broker().Vendor
+	offered := c.broker.offered()
+	vendor := c.broker.Vendor
 	if own := offered[req.Key()]; !own.Contains(req.Version) {
 		if vendor != nil && vendor.Resets && c.socket != nil {
-			c.socket.close(true)
+			c.socket.reset()
 			return
 		}
 		resp := kmsg.NewPtrApiVersionsResponse() // v0

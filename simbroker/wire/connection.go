@@ -33,15 +33,16 @@ const (
 // goroutine encodes and writes, so that a client that does not read holds up
 // nobody but itself.
 type connection struct {
-	server   *Server
-	listener Listener
-	raw      net.Conn
-	socket   net.Conn      // raw, or TLS on it
-	slots    chan struct{} // one for each request that is read and unanswered
-	answers  chan answer   // has room for all of them: events never block
-	unsent   atomic.Int64  // about how many bytes there are in answers
-	closed   chan struct{}
-	once     sync.Once
+	dispatcher *dispatcher
+	listener   Listener
+	running    *sync.WaitGroup // goroutines that the server waits for
+	raw        net.Conn
+	socket     net.Conn      // raw, or TLS on it
+	slots      chan struct{} // one for each request that is read and unanswered
+	answers    chan answer   // has room for all of them: events never block
+	unsent     atomic.Int64  // about how many bytes there are in answers
+	closed     chan struct{}
+	once       sync.Once
 
 	// The rest belongs to events.
 	info     ConnInfo
@@ -49,6 +50,7 @@ type connection struct {
 	busy     bool // a request is being handled
 	starting bool // next is on the stack
 	session  session
+	renewal  renewal
 }
 
 // answer is what the writer is given: a response; nothing, which frees the slot
@@ -63,16 +65,17 @@ type answer struct {
 	last          bool
 }
 
-func newConnection(s *Server, listener Listener, socket net.Conn) *connection {
+func newConnection(d *dispatcher, listener Listener, socket net.Conn, running *sync.WaitGroup) *connection {
 	c := &connection{
-		server:   s,
-		listener: listener,
-		raw:      socket,
-		socket:   socket,
-		info:     ConnInfo{Principal: AnonymousPrincipal, Listener: listener.Name},
-		slots:    make(chan struct{}, maxUnanswered),
-		answers:  make(chan answer, maxUnanswered+1),
-		closed:   make(chan struct{}),
+		dispatcher: d,
+		running:    running,
+		listener:   listener,
+		raw:        socket,
+		socket:     socket,
+		info:       ConnInfo{Principal: AnonymousPrincipal, Listener: listener.Name},
+		slots:      make(chan struct{}, maxUnanswered),
+		answers:    make(chan answer, maxUnanswered+1),
+		closed:     make(chan struct{}),
 	}
 	if addr, ok := socket.RemoteAddr().(*net.TCPAddr); ok {
 		c.info.ClientHost = "/" + addr.IP.String()
@@ -99,10 +102,13 @@ func (c *connection) close(reset bool) {
 			return
 		}
 		// The end of TLS is told, to a client that may not be reading.
-		c.server.running.Go(func() { c.socket.Close() })
+		c.running.Go(func() { c.socket.Close() })
 		close(c.closed)
 	})
 }
+
+// reset ends the connection as the death of a process does.
+func (c *connection) reset() { c.close(true) }
 
 func (c *connection) isClosed() bool {
 	select {
@@ -117,7 +123,7 @@ func (c *connection) isClosed() bool {
 // no request. The end is posted like a request: those before it are answered
 // first, as in Kafka, which does not read on before.
 func (c *connection) read() {
-	offered, limit := c.server.Versions(), c.server.maxRequestBytes()
+	offered, limit := c.broker().offered(), c.broker().maxRequestBytes()
 	if c.listener.TLS != nil && !c.secure() {
 		return
 	}
@@ -186,7 +192,7 @@ func readRequest(from *bufio.Reader, limit int32, offered Versions) (request, er
 
 // post runs an event at the broker, when it is not paused.
 func (c *connection) post(event func()) {
-	broker := c.server.broker
+	broker := c.broker()
 	broker.Loop.Post(func() { broker.Host.Run(event) })
 }
 
@@ -220,7 +226,7 @@ func (c *connection) handle(req request) {
 		c.hangUp()
 		return
 	}
-	if c.session.renews(c, req) {
+	if c.renews(req) {
 		return
 	}
 	if c.session.over(c.now()) {
@@ -230,8 +236,7 @@ func (c *connection) handle(req request) {
 	c.busy = true
 	info := c.info
 	info.ClientID = req.clientID
-	c.server.handle(&call{
-		server:      c.server,
+	c.dispatcher.handle(&call{
 		conn:        info,
 		socket:      c,
 		reply:       func(resp kmsg.Response) { c.reply(req, resp) },
@@ -240,12 +245,14 @@ func (c *connection) handle(req request) {
 	}, req.body)
 }
 
+func (c *connection) broker() *Broker { return c.dispatcher.broker }
+
 // now is the cluster's time.
-func (c *connection) now() time.Time { return c.server.broker.Host.Now() }
+func (c *connection) now() time.Time { return c.broker().Host.Now() }
 
 // reply sends a response, or none if it is nil, and goes on to the next request.
 func (c *connection) reply(req request, resp kmsg.Response) {
-	host := c.server.broker.Host
+	host := c.broker().Host
 	if host.Paused() {
 		host.Run(func() { c.reply(req, resp) })
 		return
@@ -260,7 +267,7 @@ func (c *connection) reply(req request, resp kmsg.Response) {
 	a := answer{correlationID: req.correlationID, response: resp}
 	if resp != nil {
 		a.size = int64(roomFor(resp))
-		if shape := c.server.broker.Shape; shape != nil {
+		if shape := c.broker().Shape; shape != nil {
 			a.shape = shape(req.body)
 		}
 		c.unsent.Add(a.size)
@@ -279,14 +286,13 @@ func (c *connection) hangUp() {
 
 // gone ends what ends with the connection.
 func (c *connection) gone() {
-	if shares := c.server.broker.Shares; shares != nil {
+	if shares := c.broker().Shares; shares != nil {
 		shares.Disconnected(c)
 	}
 }
 
 // write writes answers until the connection is closed.
 func (c *connection) write() {
-	defer c.server.forget(c)
 	defer c.post(c.gone)
 	defer c.close(false)
 	var buffer []byte
@@ -373,7 +379,7 @@ func (c *connection) sendShaped(a answer) bool {
 // the connection is still there.
 func (c *connection) wait(d time.Duration) bool {
 	over := make(chan struct{})
-	loop := c.server.broker.Loop
+	loop := c.broker().Loop
 	loop.Post(func() { loop.After(d, func() { close(over) }) })
 	select {
 	case <-over:

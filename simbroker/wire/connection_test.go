@@ -91,7 +91,7 @@ func (d *doorman) answer(n int, err error) {
 }
 
 // event runs f as an event and waits for it.
-func (d *doorman) event(f func()) { d.broker.Loop.Do(f) }
+func (d *doorman) event(f func()) { d.dispatcher.broker.Loop.Do(f) }
 
 // client is a connection that the test drives byte by byte.
 type client struct {

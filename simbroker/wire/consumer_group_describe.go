@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"slices"
-
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/acl"
@@ -25,38 +23,10 @@ func (c *call) consumerGroupDescribe(req *kmsg.ConsumerGroupDescribeRequest) {
 	for _, id := range forbidden {
 		resp.Groups = append(resp.Groups, describedConsumerError(id, kafka.ErrGroupAuthorizationFailed))
 	}
-	for _, d := range c.broker().Groups.DescribeConsumers(allowed) {
+	for _, d := range c.broker.Groups.DescribeConsumers(allowed) {
 		resp.Groups = append(resp.Groups, c.describedConsumer(d, req.IncludeAuthorizedOperations))
 	}
 	c.send(resp)
-}
-
-// describableGroups separates the groups that the client may describe from
-// those that it may not.
-func (c *call) describableGroups(ids []string) (allowed, forbidden []string) {
-	for _, id := range ids {
-		if c.may(acl.Describe, acl.Group, id) {
-			allowed = append(allowed, id)
-		} else {
-			forbidden = append(forbidden, id)
-		}
-	}
-	return allowed, forbidden
-}
-
-// errHiddenTopic refuses the description of a group that has topics which the
-// client may not describe.
-var errHiddenTopic = &group.Refusal{
-	Err:     kafka.ErrTopicAuthorizationFailed,
-	Message: "The group has described topic(s) that the client is not authorized to describe.",
-}
-
-// mayDescribeAssigned says whether the client may know of all topics in
-// assignments.
-func (c *call) mayDescribeAssigned(assignments ...[]group.AssignedTopic) bool {
-	return !slices.ContainsFunc(slices.Concat(assignments...), func(t group.AssignedTopic) bool {
-		return !c.may(acl.Describe, acl.Topic, t.Topic)
-	})
 }
 
 func (c *call) describedConsumer(d group.ConsumerDescription, operations bool) kmsg.ConsumerGroupDescribeResponseGroup {

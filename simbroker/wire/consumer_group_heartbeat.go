@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -28,7 +27,7 @@ func (c *call) consumerGroupHeartbeat(req *kmsg.ConsumerGroupHeartbeatRequest) {
 		c.refuse(kafka.ErrTopicAuthorizationFailed)
 		return
 	}
-	c.broker().Groups.ConsumerHeartbeat(group.ConsumerHeartbeatRequest{
+	c.broker.Groups.ConsumerHeartbeat(group.ConsumerHeartbeatRequest{
 		GroupID:          req.Group,
 		MemberID:         req.MemberID,
 		MemberEpoch:      req.MemberEpoch,
@@ -62,19 +61,6 @@ func (c *call) consumerGroupHeartbeat(req *kmsg.ConsumerGroupHeartbeatRequest) {
 		}
 		c.send(resp)
 	})
-}
-
-// finalized says whether a protocol of groups is switched on: by a finalised
-// feature, and by group.coordinator.rebalance.protocols unless protocol is
-// empty.
-func (c *call) finalized(feature, protocol string) bool {
-	protocols := c.cluster().Config().List("group.coordinator.rebalance.protocols")
-	return c.image().Features().Levels[feature] >= 1 && (protocol == "" || slices.Contains(protocols, protocol))
-}
-
-// mayDescribeAll says whether the client may know of all topics that it names.
-func (c *call) mayDescribeAll(topics []string) bool {
-	return !slices.ContainsFunc(topics, func(t string) bool { return !c.may(acl.Describe, acl.Topic, t) })
 }
 
 func ownedPartitions(topics []kmsg.ConsumerGroupHeartbeatRequestTopic) []group.AssignedTopic {

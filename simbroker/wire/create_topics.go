@@ -11,10 +11,6 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 )
 
-// clusterMetadataTopic is the controllers' own log, which is no topic to
-// clients.
-const clusterMetadataTopic = "__cluster_metadata"
-
 // createTopics serves CreateTopics; any broker forwards it to the controller.
 // A name that stands there twice is INVALID_REQUEST, once.
 //
@@ -79,10 +75,6 @@ func newTopic(t *kmsg.CreateTopicsRequestTopic) (controller.NewTopic, error) {
 	return topic, nil
 }
 
-func configChange(name string, op controller.ConfigOp, value *string) controller.ConfigChange {
-	return controller.ConfigChange{Name: name, Op: op, Value: stringOf(value), Null: value == nil}
-}
-
 func (c *call) createdTopic(name string, t controller.CreatedTopic) kmsg.CreateTopicsResponseTopic {
 	if t.Err != nil {
 		return createdTopicError(name, t.Err)
@@ -114,11 +106,6 @@ func createdTopicError(name string, err error) kmsg.CreateTopicsResponseTopic {
 	return topic
 }
 
-// invalidRequest is INVALID_REQUEST with words of its own.
-func invalidRequest(message string) error {
-	return &controller.Refusal{Err: kafka.ErrInvalidRequest, Message: message}
-}
-
 func refuseCreateTopics(req *kmsg.CreateTopicsRequest, code int16) kmsg.Response {
 	resp := kmsg.NewPtrCreateTopicsResponse()
 	for i := range req.Topics {
@@ -128,3 +115,7 @@ func refuseCreateTopics(req *kmsg.CreateTopicsRequest, code int16) kmsg.Response
 	}
 	return resp
 }
+
+// clusterMetadataTopic is the controllers' own log, which is no topic to
+// clients.
+const clusterMetadataTopic = "__cluster_metadata"

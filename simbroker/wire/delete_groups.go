@@ -22,7 +22,7 @@ func (c *call) deleteGroups(req *kmsg.DeleteGroupsRequest) {
 			forbidden = append(forbidden, id)
 		}
 	}
-	c.broker().Groups.DeleteGroups(allowed, func(errs []error) {
+	c.broker.Groups.DeleteGroups(allowed, func(errs []error) {
 		resp := kmsg.NewPtrDeleteGroupsResponse()
 		for i, id := range allowed {
 			resp.Groups = append(resp.Groups, deletedGroup(id, codeOf(errs[i])))

@@ -29,7 +29,7 @@ func (c *call) deleteRecords(req *kmsg.DeleteRecordsRequest) {
 		c.send(resp)
 		return
 	}
-	c.broker().Replicas.DeleteRecords(partitions, milliseconds(req.TimeoutMillis), func(deleted []replica.DeletedRecords) {
+	c.broker.Replicas.DeleteRecords(partitions, milliseconds(req.TimeoutMillis), func(deleted []replica.DeletedRecords) {
 		for k, d := range deleted {
 			answer := &resp.Topics[asked[k].topic].Partitions[asked[k].partition]
 			answer.LowWatermark, answer.ErrorCode = int64(d.LowWatermark), codeOf(d.Err)

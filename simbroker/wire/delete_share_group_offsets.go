@@ -29,7 +29,7 @@ func (c *call) deleteShareGroupOffsets(req *kmsg.DeleteShareGroupOffsetsRequest)
 			topics = append(topics, t.Topic)
 		}
 	}
-	c.broker().Groups.DeleteShareOffsets(req.GroupID, topics, func(results []group.ShareTopicResult, err error) {
+	c.broker.Groups.DeleteShareOffsets(req.GroupID, topics, func(results []group.ShareTopicResult, err error) {
 		if err != nil {
 			failed := kmsg.NewPtrDeleteShareGroupOffsetsResponse()
 			failed.ErrorCode, failed.ErrorMessage = codeOf(err), fullMessageOf(err)

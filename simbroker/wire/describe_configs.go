@@ -12,14 +12,6 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 )
 
-// resourceTypes are the kinds of configuration that can be altered, by Kafka's
-// number. There are no loggers, and client metrics have their defaults.
-var resourceTypes = map[kmsg.ConfigResourceType]property.Resource{
-	kmsg.ConfigResourceTypeTopic:       property.Topic,
-	kmsg.ConfigResourceTypeBroker:      property.Broker,
-	kmsg.ConfigResourceTypeGroupConfig: property.Group,
-}
-
 // sourceNumbers are the sources of values, by Kafka's number.
 var sourceNumbers = map[property.Source]kmsg.ConfigSource{
 	property.SourceTopic:                kmsg.ConfigSourceDynamicTopicConfig,
@@ -102,7 +94,7 @@ func (c *call) configsOf(r kmsg.DescribeConfigsRequestResource) ([]property.Entr
 // checkLoggers refuses to tell of the loggers of another broker; this one has none
 // that could be told of.
 func (c *call) checkLoggers(broker string) error {
-	own := strconv.Itoa(int(c.broker().ID))
+	own := strconv.Itoa(int(c.broker.ID))
 	switch {
 	case !c.mayCluster(acl.DescribeConfigs):
 		return denied(kafka.ErrClusterAuthorizationFailed)
@@ -130,23 +122,6 @@ func (c *call) clientMetrics(r kmsg.DescribeConfigsRequestResource) ([]property.
 	}, func(e property.Entry) bool { return len(r.ConfigNames) > 0 && !slices.Contains(r.ConfigNames, e.Name) }), nil
 }
 
-// checkConfigs is the error for lack of a right on the configuration of a
-// resource.
-func (c *call) checkConfigs(op acl.Operation, kind property.Resource, name string) error {
-	switch {
-	case kind == property.Topic && !c.may(op, acl.Topic, name):
-		return denied(kafka.ErrTopicAuthorizationFailed)
-	case kind == property.Group && !c.may(op, acl.Group, name):
-		return denied(kafka.ErrGroupAuthorizationFailed)
-	case kind == property.Broker && !c.mayCluster(op):
-		return denied(kafka.ErrClusterAuthorizationFailed)
-	}
-	return nil
-}
-
-// denied is a lack of rights with Kafka's own words.
-func denied(err kafka.Error) error { return &controller.Refusal{Err: err, Message: spelledOut[err]} }
-
 func describedConfig(e property.Entry, synonyms bool) kmsg.DescribeConfigsResponseResourceConfig {
 	config := kmsg.NewDescribeConfigsResponseResourceConfig()
 	config.Name, config.Value = e.Name, valueOf(e.Value, e.Null)
@@ -162,14 +137,6 @@ func describedConfig(e property.Entry, synonyms bool) kmsg.DescribeConfigsRespon
 		config.ConfigSynonyms = append(config.ConfigSynonyms, synonym)
 	}
 	return config
-}
-
-// valueOf is a value as it stands in messages.
-func valueOf(value string, null bool) *string {
-	if null {
-		return nil
-	}
-	return &value
 }
 
 func refuseDescribeConfigs(req *kmsg.DescribeConfigsRequest, code int16) kmsg.Response {

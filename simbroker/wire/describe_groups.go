@@ -23,7 +23,7 @@ func (c *call) describeGroups(req *kmsg.DescribeGroupsRequest) {
 			resp.Groups = append(resp.Groups, describedGroupError(id, codeOf(kafka.ErrGroupAuthorizationFailed)))
 		}
 	}
-	for _, d := range c.broker().Groups.Describe(allowed) {
+	for _, d := range c.broker.Groups.Describe(allowed) {
 		g := describedGroup(d, req.Version)
 		if req.IncludeAuthorizedOperations && req.Version >= 3 && g.ErrorCode == 0 {
 			g.AuthorizedOperations = c.authorizedOperations(acl.Group, g.Group)

@@ -43,8 +43,8 @@ const volumeBytes = 1 << 40
 
 func (c *call) usableBytes() int64 {
 	usable := int64(volumeBytes)
-	for _, tp := range c.broker().Replicas.Partitions() {
-		if status, ok := c.broker().Replicas.Status(tp); ok {
+	for _, tp := range c.broker.Replicas.Partitions() {
+		if status, ok := c.broker.Replicas.Status(tp); ok {
 			usable -= status.SizeBytes
 		}
 	}
@@ -61,8 +61,8 @@ func (c *call) logDirs() []string {
 
 func (c *call) logDirTopics(req *kmsg.DescribeLogDirsRequest) []kmsg.DescribeLogDirsResponseDirTopic {
 	var topics []kmsg.DescribeLogDirsResponseDirTopic
-	for _, tp := range c.broker().Replicas.Partitions() { // in order, hence by topic
-		status, ok := c.broker().Replicas.Status(tp)
+	for _, tp := range c.broker.Replicas.Partitions() { // in order, hence by topic
+		status, ok := c.broker.Replicas.Status(tp)
 		if !ok || !asksForLogDir(req, tp) {
 			continue
 		}

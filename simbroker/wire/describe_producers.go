@@ -23,7 +23,7 @@ func (c *call) describeProducers(req *kmsg.DescribeProducersRequest) {
 		for _, number := range t.Partitions {
 			states, err := []producer.State(nil), topicErr
 			if err == nil {
-				states, err = c.broker().Replicas.DescribeProducers(kafka.TopicPartition{Topic: t.Topic, Partition: number})
+				states, err = c.broker.Replicas.DescribeProducers(kafka.TopicPartition{Topic: t.Topic, Partition: number})
 			}
 			partition := describedProducers(number, states, err)
 			partition.ErrorMessage = fullMessageOf(topicErr)

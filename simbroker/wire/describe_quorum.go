@@ -49,7 +49,7 @@ func (c *call) quorum(topic string, number int32) kmsg.DescribeQuorumResponseTop
 		p.ErrorMessage = fullMessageOf(kafka.ErrUnknownTopicOrPartition)
 		return p
 	}
-	end, now := c.image().Offset()+1, c.broker().Host.Now().UnixMilli()
+	end, now := c.image().Offset()+1, c.broker.Host.Now().UnixMilli()
 	replica := func(id int32) kmsg.DescribeQuorumResponseTopicPartitionReplicaState {
 		r := kmsg.NewDescribeQuorumResponseTopicPartitionReplicaState()
 		r.ReplicaID, r.LogEndOffset, r.LastFetchTimestamp, r.LastCaughtUpTimestamp = id, end, now, now

@@ -68,7 +68,7 @@ func (c *call) describableShared(asked *kmsg.DescribeShareGroupOffsetsRequestGro
 	case asked.Topics != nil: // which needs no coordinator
 		return c.namedShared(asked.Topics), nil
 	}
-	shared, err := c.broker().Groups.SharedPartitions(asked.GroupID)
+	shared, err := c.broker.Groups.SharedPartitions(asked.GroupID)
 	return slices.DeleteFunc(shared, func(t group.AssignedTopic) bool { return !c.may(acl.Describe, acl.Topic, t.Topic) }), err
 }
 
@@ -107,7 +107,7 @@ func (c *call) fillShareOffsets(g kmsg.DescribeShareGroupOffsetsResponseGroup, d
 			}
 			left++
 			key := share.Key{Group: g.GroupID, TopicID: t.TopicID, Partition: p.Partition}
-			c.broker().Shares.Offsets(key, kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}, func(o share.Offsets) {
+			c.broker.Shares.Offsets(key, kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}, func(o share.Offsets) {
 				p.StartOffset, p.LeaderEpoch, p.Lag = int64(o.Start), int32(o.LeaderEpoch), o.Lag
 				p.ErrorCode, p.ErrorMessage = codeOf(o.Err), fullMessageOf(o.Err)
 				finish()

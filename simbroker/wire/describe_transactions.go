@@ -17,7 +17,7 @@ func (c *call) describeTransactions(req *kmsg.DescribeTransactionsRequest) {
 			resp.TransactionStates = append(resp.TransactionStates, transactionError(id, codeOf(kafka.ErrTransactionalIDAuthorizationFailed)))
 			continue
 		}
-		d, err := c.broker().Txn.Describe(id)
+		d, err := c.broker.Txn.Describe(id)
 		if err != nil {
 			resp.TransactionStates = append(resp.TransactionStates, transactionError(id, codeOf(err)))
 			continue

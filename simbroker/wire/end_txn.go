@@ -23,7 +23,7 @@ func (c *call) endTxn(req *kmsg.EndTxnRequest) {
 	if req.Version >= 5 {
 		protocol = txn.TV2
 	}
-	c.broker().Txn.EndTxn(txn.EndTxnRequest{
+	c.broker.Txn.EndTxn(txn.EndTxnRequest{
 		TransactionalID: req.TransactionalID,
 		Producer:        kafka.Producer{ID: kafka.ProducerID(req.ProducerID), Epoch: kafka.ProducerEpoch(req.ProducerEpoch)},
 		Commit:          req.Commit,

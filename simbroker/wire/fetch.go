@@ -23,7 +23,7 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 		c.refuse(kafka.ErrUnknownServerError)
 		return
 	}
-	context, topics, err := c.openFetch(req)
+	context, topics, err := c.memory.fetches.open(req, c.broker.Host.Now(), c.fetchSessionSlots)
 	if err != nil {
 		c.refuse(err)
 		return
@@ -47,7 +47,7 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 		c.send(answer.resp)
 		return
 	}
-	c.broker().Replicas.Fetch(room, func(result replica.FetchResult) {
+	c.broker.Replicas.Fetch(room, func(result replica.FetchResult) {
 		for k := range result.Partitions {
 			p := &result.Partitions[k]
 			answer.set(answer.asked[k], p)
@@ -59,6 +59,11 @@ func (c *call) fetch(req *kmsg.FetchRequest) {
 		context.finish(answer.resp)
 		c.send(answer.resp)
 	})
+}
+
+// fetchSessionSlots is how many fetch sessions the broker keeps.
+func (c *call) fetchSessionSlots() int64 {
+	return c.cluster().Config().Int("max.incremental.fetch.session.cache.slots")
 }
 
 // knownIsolation says whether there is such an isolation level.

@@ -61,17 +61,17 @@ type fetchContext struct {
 	incremental bool
 }
 
-// open finds what a request is about: all partitions that it names, or those of
-// its session. Errors: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH,
+// open finds what a request is about, now: all partitions that it names, or those
+// of its session. slots says how many sessions there may be. Errors:
+// FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH,
 // FETCH_SESSION_TOPIC_ID_ERROR.
-func (c *call) openFetch(req *kmsg.FetchRequest) (fetchContext, []kmsg.FetchRequestTopic, error) {
-	s := &c.server.fetches
+func (s *fetchSessions) open(req *kmsg.FetchRequest, now time.Time, slots func() int64) (fetchContext, []kmsg.FetchRequestTopic, error) {
 	if req.SessionEpoch == firstFetchEpoch || req.SessionEpoch == finalFetchEpoch {
 		delete(s.byID, req.SessionID)
 		if req.SessionEpoch == finalFetchEpoch {
 			return fetchContext{}, req.Topics, nil
 		}
-		return fetchContext{session: c.newFetchSession(req)}, req.Topics, nil
+		return fetchContext{session: s.add(req, now, slots())}, req.Topics, nil
 	}
 	session := s.byID[req.SessionID]
 	switch {
@@ -83,7 +83,7 @@ func (c *call) openFetch(req *kmsg.FetchRequest) (fetchContext, []kmsg.FetchRequ
 		return fetchContext{}, nil, kafka.ErrFetchSessionTopicIDError
 	}
 	session.update(req)
-	session.used = c.broker().Host.Now()
+	session.used = now
 	if len(session.partitions) == 0 {
 		delete(s.byID, session.id)
 		return fetchContext{}, req.Topics, nil
@@ -95,11 +95,10 @@ func (c *call) openFetch(req *kmsg.FetchRequest) (fetchContext, []kmsg.FetchRequ
 // nextFetchEpoch is the epoch after another, which never is the first one again.
 func nextFetchEpoch(epoch int32) int32 { return max(1, epoch+1) }
 
-// newFetchSession opens a session, in place of one that was not used for a while
-// if there are too many; nil if there is none to replace.
-func (c *call) newFetchSession(req *kmsg.FetchRequest) *fetchSession {
-	s, now := &c.server.fetches, c.broker().Host.Now()
-	if len(s.byID) >= int(c.cluster().Config().Int("max.incremental.fetch.session.cache.slots")) && !s.evict(now) {
+// add opens a session, in place of one that was not used for a while if there are
+// too many; nil if there is none to replace.
+func (s *fetchSessions) add(req *kmsg.FetchRequest, now time.Time, slots int64) *fetchSession {
+	if int64(len(s.byID)) >= slots && !s.evict(now) {
 		return nil
 	}
 	s.last = max(1, s.last+1)

@@ -14,7 +14,7 @@ func (c *call) heartbeat(req *kmsg.HeartbeatRequest) {
 		c.refuse(kafka.ErrGroupAuthorizationFailed)
 		return
 	}
-	c.refuse(c.broker().Groups.Heartbeat(group.HeartbeatRequest{
+	c.refuse(c.broker.Groups.Heartbeat(group.HeartbeatRequest{
 		GroupID:      req.Group,
 		GenerationID: req.Generation,
 		MemberID:     req.MemberID,

@@ -100,7 +100,7 @@ func (c *call) alteration(r kmsg.IncrementalAlterConfigsRequestResource) (contro
 
 // checkLoggerChange refuses to change loggers, of which there are none.
 func (c *call) checkLoggerChange(r kmsg.IncrementalAlterConfigsRequestResource) error {
-	own := strconv.Itoa(int(c.broker().ID))
+	own := strconv.Itoa(int(c.broker.ID))
 	switch {
 	case !c.mayCluster(acl.AlterConfigs):
 		return denied(kafka.ErrClusterAuthorizationFailed)
@@ -119,22 +119,6 @@ func unknownConfigOp(kind property.Resource, op kmsg.IncrementalAlterConfigOp) e
 		return invalidRequest(fmt.Sprintf("Unknown operations type %d", op))
 	}
 	return kafka.ErrUnknownServerError
-}
-
-// checkOwnBroker refuses the configuration of another broker: each is altered
-// by itself.
-func (c *call) checkOwnBroker(kind property.Resource, name string) error {
-	if kind != property.Broker || name == "" {
-		return nil
-	}
-	id, err := strconv.ParseInt(name, 10, 32)
-	if err != nil {
-		return invalidRequest("Node id must be an integer, but it is: " + name)
-	}
-	if own := c.broker().ID; int64(own) != id {
-		return invalidRequest(fmt.Sprintf("Unexpected broker id, expected %d, but received %s", own, name))
-	}
-	return nil
 }
 
 func refuseIncrementalAlterConfigs(req *kmsg.IncrementalAlterConfigsRequest, code int16) kmsg.Response {

@@ -29,7 +29,7 @@ func (c *call) initProducerID(req *kmsg.InitProducerIDRequest) {
 		c.refuse(kafka.ErrInvalidRequest)
 		return
 	}
-	c.broker().Txn.InitProducerID(txn.InitProducerIDRequest{
+	c.broker.Txn.InitProducerID(txn.InitProducerIDRequest{
 		TransactionalID: req.TransactionalID,
 		Timeout:         milliseconds(req.TransactionTimeoutMillis),
 		Expected:        expected,
@@ -42,15 +42,6 @@ func (c *call) initProducerID(req *kmsg.InitProducerIDRequest) {
 		resp.ProducerID, resp.ProducerEpoch = int64(p.ID), int16(p.Epoch)
 		c.send(resp)
 	})
-}
-
-// fencedBefore is the error for a client's version: before the one that
-// introduced PRODUCER_FENCED, it was INVALID_PRODUCER_EPOCH (rule G7).
-func fencedBefore(introduced, version int16, err error) error {
-	if version < introduced && domainError(err) == kafka.ErrProducerFenced {
-		return kafka.ErrInvalidProducerEpoch
-	}
-	return err
 }
 
 func refuseInitProducerID(_ *kmsg.InitProducerIDRequest, code int16) kmsg.Response {

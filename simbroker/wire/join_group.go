@@ -1,9 +1,6 @@
 package wire
 
 import (
-	"math"
-	"time"
-
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/acl"
@@ -31,7 +28,7 @@ func (c *call) joinGroup(req *kmsg.JoinGroupRequest) {
 	for i, p := range req.Protocols {
 		protocols[i] = group.Protocol{Name: p.Name, Metadata: p.Metadata}
 	}
-	c.broker().Groups.Join(group.JoinRequest{
+	c.broker.Groups.Join(group.JoinRequest{
 		GroupID:                req.Group,
 		MemberID:               req.MemberID,
 		InstanceID:             req.InstanceID,
@@ -72,21 +69,4 @@ func refuseJoinGroup(_ *kmsg.JoinGroupRequest, code int16) kmsg.Response {
 	resp := kmsg.NewPtrJoinGroupResponse()
 	resp.ErrorCode, resp.Generation = code, -1
 	return resp
-}
-
-// milliseconds is a duration as requests give it; what is too long for a
-// Duration is the longest one.
-func milliseconds[N int32 | int64](n N) time.Duration {
-	if int64(n) > math.MaxInt64/int64(time.Millisecond) {
-		return math.MaxInt64
-	}
-	return time.Duration(n) * time.Millisecond
-}
-
-// stringOf is a nullable string, empty for null.
-func stringOf(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

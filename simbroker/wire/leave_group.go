@@ -27,7 +27,7 @@ func (c *call) leaveGroup(req *kmsg.LeaveGroupRequest) {
 	if req.Version < 3 {
 		leaving.Members = []group.LeavingMember{{MemberID: req.MemberID}}
 	}
-	c.broker().Groups.Leave(leaving, func(left []group.LeftMember, err error) {
+	c.broker.Groups.Leave(leaving, func(left []group.LeftMember, err error) {
 		if err != nil {
 			c.refuse(err)
 			return

@@ -13,7 +13,7 @@ import (
 //
 // v4: states, and a filter on them. v5: types, and a filter on them.
 func (c *call) listGroups(req *kmsg.ListGroupsRequest) {
-	listings, err := c.broker().Groups.List(group.ListRequest{States: req.StatesFilter, Types: req.TypesFilter})
+	listings, err := c.broker.Groups.List(group.ListRequest{States: req.StatesFilter, Types: req.TypesFilter})
 	if err != nil {
 		c.refuse(err)
 		return

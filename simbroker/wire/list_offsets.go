@@ -93,7 +93,7 @@ func (c *call) listOffset(req *kmsg.ListOffsetsRequest, tp kafka.TopicPartition,
 	if !knownIsolation(req.IsolationLevel) {
 		return nothing, kafka.ErrUnknownServerError
 	}
-	listed, err := c.broker().Replicas.ListOffsets(replica.ListOffsetsRequest{
+	listed, err := c.broker.Replicas.ListOffsets(replica.ListOffsetsRequest{
 		ReplicaID:          kafka.BrokerID(req.ReplicaID),
 		Isolation:          replica.IsolationLevel(req.IsolationLevel),
 		Partition:          tp,

@@ -24,7 +24,7 @@ func (c *call) listTransactions(req *kmsg.ListTransactionsRequest) {
 	for _, id := range req.ProducerIDFilters {
 		filter.ProducerIDs = append(filter.ProducerIDs, kafka.ProducerID(id))
 	}
-	list, err := c.broker().Txn.List(filter)
+	list, err := c.broker.Txn.List(filter)
 	if err != nil {
 		c.refuse(err)
 		return

@@ -24,7 +24,7 @@ const maxLoginSize = 524288
 // Anything else closes the connection. A login that fails is answered after
 // connection.failed.authentication.delay.ms, with Kafka's words, and then the
 // connection is closed. A client whose session ends logs in again on the same
-// connection; see session.
+// connection; see renewal.
 type login struct {
 	conn      *connection
 	state     loginState
@@ -82,7 +82,7 @@ func (l *login) handle(content []byte) {
 		l.handleToken(content)
 		return
 	}
-	req, err := decodeRequest(content, l.conn.server.Versions())
+	req, err := decodeRequest(content, l.conn.broker().offered())
 	if err != nil {
 		l.conn.hangUp()
 		return
@@ -96,14 +96,9 @@ func (l *login) handle(content []byte) {
 func (l *login) call(req request, reply func(kmsg.Response)) *call {
 	info := l.conn.info
 	info.ClientID = req.clientID
-	return &call{
-		server:  l.conn.server,
-		conn:    info,
-		request: req.body,
-		handler: handlers[req.body.Key()],
-		hangUp:  l.conn.hangUp,
-		reply:   reply,
-	}
+	c := &call{conn: info, hangUp: l.conn.hangUp, reply: reply}
+	l.conn.dispatcher.address(c, req.body)
+	return c
 }
 
 // handleRequest serves what may come in the present state.
@@ -116,12 +111,12 @@ func (l *login) handleRequest(c *call) {
 		}
 	case *kmsg.SASLHandshakeRequest:
 		if l.state != awaitToken {
-			l.conn.server.intercept(l.ending(c), func() { l.handshake(c, req) })
+			l.conn.dispatcher.intercept(l.ending(c), func() { l.handshake(c, req) })
 			return
 		}
 	case *kmsg.SASLAuthenticateRequest:
 		if l.state == awaitToken {
-			l.conn.server.intercept(l.ending(c), func() { l.authenticate(c, req) })
+			l.conn.dispatcher.intercept(l.ending(c), func() { l.authenticate(c, req) })
 			return
 		}
 	}
@@ -153,7 +148,7 @@ func (l *login) tellVersions(c *call, req *kmsg.ApiVersionsRequest) {
 		reply(resp)
 		l.settled(true)
 	}
-	l.conn.server.handle(c, req)
+	l.conn.dispatcher.handle(c, req)
 }
 
 // handshake chooses the mechanism.
@@ -236,14 +231,14 @@ func (l *login) handleToken(token []byte) {
 func (l *login) passed(done bool) {
 	if done {
 		l.conn.info.Principal = "User:" + l.exchange.User()
-		l.conn.session.begin(l)
+		l.conn.session.begin(l.conn.now(), l.mechanism, l.exchange, l.conn.listener.Sessions[l.mechanism])
 	}
 }
 
 // fail answers, and closes the connection, after a while in which guessing
 // passwords is no use.
 func (l *login) fail(answer func()) {
-	broker := l.conn.server.broker
+	broker := l.conn.broker()
 	broker.Host.After(broker.Cluster.Config().Duration("connection.failed.authentication.delay.ms"), func() {
 		l.conn.waiting = nil // it is not handled any more
 		answer()

@@ -233,7 +233,7 @@ func TestLoginMeetsFaults(t *testing.T) {
 		}
 		handle()
 	})
-	g.broker.Loop.Do(g.host.Pause)
+	g.dispatcher.broker.Loop.Do(g.host.Pause)
 	c := g.dial()
 	c.send(1, handshakeRequest(1, "PLAIN"))
 	c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
@@ -241,12 +241,12 @@ func TestLoginMeetsFaults(t *testing.T) {
 		t.Fatalf("a paused broker answered %d", b)
 	}
 	c.SetReadDeadline(time.Now().Add(deadline))
-	g.broker.Loop.Do(g.host.Resume)
+	g.dispatcher.broker.Loop.Do(g.host.Resume)
 	if _, err := readFrame(c.from, maxRequestSize); err != nil {
 		t.Fatal(err)
 	}
 
-	g.broker.Loop.Do(func() { refuseLogin = true })
+	g.dispatcher.broker.Loop.Do(func() { refuseLogin = true })
 	if got := ask[*kmsg.SASLAuthenticateResponse](c, authenticateRequest(2, "secret")); got.ErrorCode != -1 {
 		t.Errorf("%+v", got)
 	}

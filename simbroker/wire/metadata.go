@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -61,18 +59,6 @@ func (c *call) metadata(req *kmsg.MetadataRequest) {
 		resp.AuthorizedOperations = c.clusterOperations()
 	}
 	c.send(resp)
-}
-
-// anyAlive is the broker that an answer names as controller: under KRaft any live
-// one, as brokers forward what is the controller's (KIP-590). Kafka draws lots;
-// here they take turns. NoBroker when none lives.
-func (c *call) anyAlive() kafka.BrokerID {
-	alive := c.image().Alive()
-	if len(alive) == 0 {
-		return kafka.NoBroker
-	}
-	c.server.named++
-	return alive[(c.server.named-1)%len(alive)].ID
 }
 
 // distinctTopics drops topics that were asked for before: Kafka answers a set.
@@ -173,85 +159,10 @@ func (c *call) metadataPartition(number int32, p *controller.Partition, version 
 	return partition
 }
 
-// liveLeader is the leader of a partition as clients are told of it: NoBroker
-// if it is fenced.
-func (c *call) liveLeader(p *controller.Partition) kafka.BrokerID {
-	if c.isAlive(p.Leader) {
-		return p.Leader
-	}
-	return kafka.NoBroker
-}
-
-func (c *call) isAlive(id kafka.BrokerID) bool {
-	b, ok := c.image().Broker(id)
-	return ok && !b.Fenced
-}
-
-func (c *call) alive(ids []kafka.BrokerID) []kafka.BrokerID {
-	return slices.DeleteFunc(slices.Clone(ids), func(id kafka.BrokerID) bool { return !c.isAlive(id) })
-}
-
-func (c *call) offline(ids []kafka.BrokerID) []kafka.BrokerID {
-	return slices.DeleteFunc(slices.Clone(ids), c.isAlive)
-}
-
 func (c *call) metadataBroker(b *controller.Broker) kmsg.MetadataResponseBroker {
 	broker, at := kmsg.NewMetadataResponseBroker(), c.endpoint(b)
 	broker.NodeID, broker.Host, broker.Port, broker.Rack = int32(b.ID), at.Host, at.Port, rackOf(b)
 	return broker
-}
-
-func rackOf(b *controller.Broker) *string {
-	if b.Rack == "" {
-		return nil
-	}
-	return &b.Rack
-}
-
-// int32s are broker ids as they stand in messages; never null.
-func int32s(ids []kafka.BrokerID) []int32 {
-	numbers := make([]int32, len(ids))
-	for i, id := range ids {
-		numbers[i] = int32(id)
-	}
-	return numbers
-}
-
-func brokerIDs(numbers []int32) []kafka.BrokerID {
-	ids := make([]kafka.BrokerID, len(numbers))
-	for i, n := range numbers {
-		ids[i] = kafka.BrokerID(n)
-	}
-	return ids
-}
-
-// maxTopicName is how long a topic's name may be.
-const maxTopicName = 249
-
-// checkTopicName is Kafka's Topic.validate.
-func checkTopicName(name string) error {
-	reason := ""
-	switch {
-	case name == "":
-		reason = "the empty string is not allowed"
-	case name == "." || name == "..":
-		reason = fmt.Sprintf("'%s' is not allowed", name)
-	case len(name) > maxTopicName:
-		reason = fmt.Sprintf("the length of '%s' is longer than the max allowed length %d", name, maxTopicName)
-	case strings.ContainsFunc(name, isNoTopicCharacter):
-		reason = fmt.Sprintf("'%s' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'", name)
-	default:
-		return nil
-	}
-	return &controller.Refusal{Err: kafka.ErrInvalidTopicException, Message: "Topic name is invalid: " + reason}
-}
-
-func isNoTopicCharacter(r rune) bool {
-	switch {
-	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
-		return false
-	}
-	return true
 }
 
 func refuseMetadata(req *kmsg.MetadataRequest, code int16) kmsg.Response {

@@ -44,7 +44,7 @@ func (c *call) offsetCommit(req *kmsg.OffsetCommitRequest) {
 		c.send(resp)
 		return
 	}
-	c.broker().Groups.Commit(commit, func(topics []group.TopicResult, err error) {
+	c.broker.Groups.Commit(commit, func(topics []group.TopicResult, err error) {
 		if err != nil {
 			topics = failedCommit(commit.Topics, err)
 		}

@@ -35,7 +35,7 @@ func (c *call) offsetDelete(req *kmsg.OffsetDeleteRequest) {
 			deletion.Topics = append(deletion.Topics, valid)
 		}
 	}
-	c.broker().Groups.DeleteOffsets(deletion, func(topics []group.TopicResult, err error) {
+	c.broker.Groups.DeleteOffsets(deletion, func(topics []group.TopicResult, err error) {
 		if err != nil {
 			c.refuse(err)
 			return

@@ -77,7 +77,7 @@ func (c *call) fetchGroup(g *kmsg.OffsetFetchRequestGroup, req *kmsg.OffsetFetch
 		}
 		fetch.Topics = append(fetch.Topics, topic)
 	}
-	c.broker().Groups.FetchOffsets(fetch, func(topics []group.FetchedTopic, err error) {
+	c.broker.Groups.FetchOffsets(fetch, func(topics []group.FetchedTopic, err error) {
 		if err != nil {
 			done(fetchedGroupError(g, codeOf(err), req.Version))
 			return

@@ -23,7 +23,7 @@ func (c *call) offsetForLeaderEpoch(req *kmsg.OffsetForLeaderEpochRequest) {
 		for _, p := range t.Partitions {
 			end, err := commitlog.EpochEnd{}, error(kafka.ErrTopicAuthorizationFailed)
 			if all || c.may(acl.Describe, acl.Topic, t.Topic) {
-				end, err = c.broker().Replicas.OffsetForLeaderEpoch(
+				end, err = c.broker.Replicas.OffsetForLeaderEpoch(
 					kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition},
 					kafka.LeaderEpoch(p.CurrentLeaderEpoch), kafka.LeaderEpoch(p.LeaderEpoch))
 			}

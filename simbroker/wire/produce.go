@@ -59,7 +59,7 @@ func (c *call) produce(req *kmsg.ProduceRequest) {
 		c.produced(answer)
 		return
 	}
-	c.broker().Replicas.Produce(room, func(result replica.ProduceResult) {
+	c.broker.Replicas.Produce(room, func(result replica.ProduceResult) {
 		for k, p := range result.Partitions {
 			answer.set(answer.asked[k], p)
 			if req.Version >= 10 && domainError(p.Err) == kafka.ErrNotLeaderOrFollower {
@@ -146,17 +146,6 @@ func (c *call) produceTopic(req *kmsg.ProduceRequest, i int, room *replica.Produ
 	return true
 }
 
-// topicName is the name of a topic that is given by name or by id.
-func (c *call) topicName(name string, id kafka.TopicID, byID bool) (string, error) {
-	if !byID {
-		return name, nil
-	}
-	if t, ok := c.image().TopicByID(id); ok {
-		return t.Name, nil
-	}
-	return "", kafka.ErrUnknownTopicID
-}
-
 // ownRecords are records that the log may keep and write to: those of a frame
 // are nobody else's, those of an in-process call are copied.
 func (c *call) ownRecords(records []byte) []byte {
@@ -175,10 +164,6 @@ func transactionSupport(version int16) replica.TransactionSupport {
 	}
 	return replica.AddPartition
 }
-
-// place is where a partition stands in a request: the index of its topic, and
-// its own within that.
-type place struct{ topic, partition int }
 
 // produceAnswer is a response to Produce as it comes together.
 type produceAnswer struct {
@@ -228,21 +213,6 @@ func (a *produceAnswer) name(at place, leader leadership) {
 	a.leaders = append(a.leaders, leader.id)
 }
 
-// leadership is who leads a partition (KIP-951).
-type leadership struct {
-	id    kafka.BrokerID
-	epoch kafka.LeaderEpoch
-}
-
-// presentLeader is what the room knows of a partition's leader or, where it
-// knows nothing, the broker's image.
-func (c *call) presentLeader(tp kafka.TopicPartition, id kafka.BrokerID, epoch kafka.LeaderEpoch) leadership {
-	if p, ok := c.image().Partition(tp); ok && id == kafka.NoBroker {
-		return leadership{p.Leader, p.LeaderEpoch}
-	}
-	return leadership{id, epoch}
-}
-
 // produced sends the answer, as far as the client wants one.
 func (c *call) produced(a *produceAnswer) {
 	switch {
@@ -256,23 +226,6 @@ func (c *call) produced(a *produceAnswer) {
 	default:
 		c.reply(nil)
 	}
-}
-
-// endpoints are the addresses of live brokers, each once.
-func (c *call) endpoints(ids []kafka.BrokerID) []kmsg.FetchResponseBroker {
-	var endpoints []kmsg.FetchResponseBroker
-	seen := make(map[kafka.BrokerID]bool)
-	for _, id := range ids {
-		if seen[id] || !c.isAlive(id) {
-			continue
-		}
-		seen[id] = true
-		b, _ := c.image().Broker(id)
-		endpoint, at := kmsg.NewFetchResponseBroker(), c.endpoint(b)
-		endpoint.NodeID, endpoint.Host, endpoint.Port, endpoint.Rack = int32(id), at.Host, at.Port, rackOf(b)
-		endpoints = append(endpoints, endpoint)
-	}
-	return endpoints
 }
 
 // firstAttributes are the attributes of the first record batch; ok is false

@@ -12,10 +12,7 @@ import (
 // Server serves one broker's clients. A Server without a listener serves
 // in-process calls of Handle alone.
 type Server struct {
-	broker *Broker
-	// fetches and named belong to events.
-	fetches fetchSessions
-	named   int // how many answers have named a controller
+	dispatcher *dispatcher
 
 	mu        sync.Mutex // guards what accepting goroutines share with events
 	entrances []*entrance
@@ -26,26 +23,11 @@ type Server struct {
 // NewServer returns a server of a broker. Broker's fields may change later, in
 // events.
 func NewServer(broker *Broker) *Server {
-	return &Server{broker: broker, conns: make(map[*connection]struct{})}
+	return &Server{dispatcher: &dispatcher{broker: broker, handlers: handlers}, conns: make(map[*connection]struct{})}
 }
 
 // Versions is what the broker offers.
-func (s *Server) Versions() Versions {
-	switch {
-	case s.broker.Versions != nil:
-		return s.broker.Versions
-	case s.broker.Vendor != nil:
-		return s.broker.Vendor.Versions
-	}
-	return kafka43
-}
-
-func (s *Server) maxRequestBytes() int32 {
-	if s.broker.MaxRequestBytes == 0 {
-		return maxRequestSize
-	}
-	return s.broker.MaxRequestBytes
-}
+func (s *Server) Versions() Versions { return s.dispatcher.broker.offered() }
 
 // Handle answers one request, whose version must be set to one that Versions
 // offers (see Versions.Check); ApiVersions may have any. It belongs to events.
@@ -54,7 +36,7 @@ func (s *Server) maxRequestBytes() int32 {
 // (rule A5), and when the broker dies, it is never called. Neither side may
 // change request or response afterwards.
 func (s *Server) Handle(conn ConnInfo, req kmsg.Request, reply func(kmsg.Response)) {
-	s.handle(&call{server: s, conn: conn, reply: reply, hangUp: func() { reply(nil) }}, req)
+	s.dispatcher.handle(&call{conn: conn, reply: reply, hangUp: func() { reply(nil) }}, req)
 }
 
 // Listen opens a listener on a TCP address (host:port, port 0 lets the system
@@ -96,14 +78,14 @@ func (s *Server) Start() error {
 // Kill resets all connections and refuses new ones, as the death of a process
 // does. It belongs to events: no request of before is handled afterwards.
 func (s *Server) Kill() {
-	s.fetches.clear()
+	s.dispatcher.memory.fetches.clear()
 	s.shut(true)
 }
 
 // Stop closes all connections and refuses new ones, as a controlled shutdown
 // does at its end. It belongs to events.
 func (s *Server) Stop() {
-	s.fetches.clear()
+	s.dispatcher.memory.fetches.clear()
 	s.shut(false)
 }
 
@@ -165,7 +147,7 @@ func (s *Server) accept(e *entrance, from net.Listener) {
 
 // serve starts a connection, unless the broker has died since it was accepted.
 func (s *Server) serve(e *entrance, from net.Listener, socket net.Conn) {
-	c := newConnection(s, e.Listener, socket)
+	c := newConnection(s.dispatcher, e.Listener, socket, &s.running)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e.socket != from {
@@ -180,6 +162,7 @@ func (s *Server) serve(e *entrance, from net.Listener, socket net.Conn) {
 	}()
 	go func() {
 		defer s.running.Done()
+		defer s.forget(c)
 		c.write()
 	}()
 }

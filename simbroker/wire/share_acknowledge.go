@@ -29,7 +29,7 @@ func (c *call) shareAcknowledge(req *kmsg.ShareAcknowledgeRequest) {
 			room.Acks = append(room.Acks, ack)
 		}
 	}
-	results, lock, err := c.broker().Shares.Acknowledge(room)
+	results, lock, err := c.broker.Shares.Acknowledge(room)
 	if err != nil {
 		c.refuse(err)
 		return

@@ -52,7 +52,7 @@ func (c *call) shareFetch(req *kmsg.ShareFetchRequest) {
 			room.Forget = append(room.Forget, share.TopicPartition{TopicID: t.TopicID, Partition: n})
 		}
 	}
-	c.broker().Shares.Fetch(room, func(r share.FetchResult, err error) {
+	c.broker.Shares.Fetch(room, func(r share.FetchResult, err error) {
 		if err != nil {
 			c.refuse(err)
 			return
@@ -131,14 +131,6 @@ func (c *call) shareFetched(r share.FetchResult) *kmsg.ShareFetchResponse {
 		resp.NodeEndpoints = append(resp.NodeEndpoints, kmsg.ShareFetchResponseNodeEndpoint(b))
 	}
 	return resp
-}
-
-// leaderOf is the leader of a partition as the broker's image has it.
-func (c *call) leaderOf(tp share.TopicPartition) leadership {
-	if t, ok := c.image().TopicByID(tp.TopicID); ok {
-		return c.presentLeader(kafka.TopicPartition{Topic: t.Name, Partition: tp.Partition}, kafka.NoBroker, -1)
-	}
-	return leadership{kafka.NoBroker, -1}
 }
 
 func refuseShareFetch(_ *kmsg.ShareFetchRequest, code int16) kmsg.Response {

@@ -21,7 +21,7 @@ func (c *call) shareGroupDescribe(req *kmsg.ShareGroupDescribeRequest) {
 	for _, id := range forbidden {
 		resp.Groups = append(resp.Groups, describedShareError(id, kafka.ErrGroupAuthorizationFailed))
 	}
-	for _, d := range c.broker().Groups.DescribeShares(allowed) {
+	for _, d := range c.broker.Groups.DescribeShares(allowed) {
 		resp.Groups = append(resp.Groups, c.describedShare(d, req.IncludeAuthorizedOperations))
 	}
 	c.send(resp)

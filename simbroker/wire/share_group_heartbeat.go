@@ -25,7 +25,7 @@ func (c *call) shareGroupHeartbeat(req *kmsg.ShareGroupHeartbeatRequest) {
 		c.refuse(kafka.ErrTopicAuthorizationFailed)
 		return
 	}
-	c.broker().Groups.ShareHeartbeat(group.ShareHeartbeatRequest{
+	c.broker.Groups.ShareHeartbeat(group.ShareHeartbeatRequest{
 		GroupID:          req.GroupID,
 		MemberID:         req.MemberID,
 		MemberEpoch:      req.MemberEpoch,

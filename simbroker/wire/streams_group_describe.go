@@ -23,7 +23,7 @@ func (c *call) streamsGroupDescribe(req *kmsg.StreamsGroupDescribeRequest) {
 	for _, id := range forbidden {
 		resp.Groups = append(resp.Groups, describedStreamsError(id, kafka.ErrGroupAuthorizationFailed))
 	}
-	for _, d := range c.broker().Groups.DescribeStreams(allowed) {
+	for _, d := range c.broker.Groups.DescribeStreams(allowed) {
 		resp.Groups = append(resp.Groups, c.describedStreams(d, req.IncludeAuthorizedOperations))
 	}
 	c.send(resp)

@@ -52,7 +52,7 @@ func (c *call) streamsGroupHeartbeat(req *kmsg.StreamsGroupHeartbeatRequest) {
 	for _, t := range req.ClientTags {
 		room.Tags = append(room.Tags, group.KeyValue{Key: t.Key, Value: t.Value})
 	}
-	c.broker().Groups.StreamsHeartbeat(room, func(r group.StreamsHeartbeatResult, err error) {
+	c.broker.Groups.StreamsHeartbeat(room, func(r group.StreamsHeartbeatResult, err error) {
 		if err != nil {
 			c.send(streamsHeartbeatError(err))
 			return

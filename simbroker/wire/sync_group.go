@@ -25,7 +25,7 @@ func (c *call) syncGroup(req *kmsg.SyncGroupRequest) {
 	for i, a := range req.GroupAssignment {
 		assignments[i] = group.MemberAssignment{MemberID: a.MemberID, Assignment: a.MemberAssignment}
 	}
-	c.broker().Groups.Sync(group.SyncRequest{
+	c.broker.Groups.Sync(group.SyncRequest{
 		GroupID:      req.Group,
 		GenerationID: req.Generation,
 		MemberID:     req.MemberID,

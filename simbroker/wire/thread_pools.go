@@ -24,7 +24,7 @@ func (c *call) checkThreads(a controller.ConfigAlteration) error {
 	if a.Resource.Name == "" {
 		level = property.SourceDynamicDefaultBroker
 	}
-	own := controller.ConfigResource{Type: property.Broker, Name: strconv.Itoa(int(c.broker().ID))}
+	own := controller.ConfigResource{Type: property.Broker, Name: strconv.Itoa(int(c.broker.ID))}
 	for _, change := range a.Changes {
 		if !slices.Contains(threadPools, change.Name) {
 			continue

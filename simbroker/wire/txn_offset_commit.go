@@ -47,7 +47,7 @@ func (c *call) txnOffsetCommit(req *kmsg.TxnOffsetCommitRequest) {
 		c.send(resp)
 		return
 	}
-	c.broker().Groups.TxnCommit(commit, func(topics []group.TopicResult, err error) {
+	c.broker.Groups.TxnCommit(commit, func(topics []group.TopicResult, err error) {
 		if err != nil {
 			if req.Version < 2 && domainError(err) == kafka.ErrCoordinatorLoadInProgress {
 				err = kafka.ErrCoordinatorNotAvailable

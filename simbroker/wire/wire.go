@@ -15,6 +15,12 @@
 //
 //	socket ─► reader: login, frame, decode ─► Loop.Post ─► Handle ─► rooms
 //	socket ◄─ writer: encode, frame ◄────────────────────── reply ◄────┘
+//
+// Each file knows those below it only. At the bottom are the Broker and what it
+// offers; on them stands call, a request being answered; then the APIs, a file
+// each, and files of what several of them need (rights, endpoints, groups); then
+// dispatcher, which finds the API of a request, and connection with its login; at
+// the top the table of all APIs and the Server.
 package wire
 
 import (
@@ -69,6 +75,24 @@ type Broker struct {
 	Intercept func(conn ConnInfo, req kmsg.Request, handle func(), refuse func(error))
 	// Shape, if not nil, says how the answer to a request is to be written.
 	Shape func(req kmsg.Request) Shape
+}
+
+// offered is what Versions and Vendor say that the broker offers.
+func (b *Broker) offered() Versions {
+	switch {
+	case b.Versions != nil:
+		return b.Versions
+	case b.Vendor != nil:
+		return b.Vendor.Versions
+	}
+	return kafka43
+}
+
+func (b *Broker) maxRequestBytes() int32 {
+	if b.MaxRequestBytes == 0 {
+		return maxRequestSize
+	}
+	return b.MaxRequestBytes
 }
 
 // Shape says how an answer is written to a socket. The zero Shape is as fast as

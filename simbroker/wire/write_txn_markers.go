@@ -49,7 +49,7 @@ func (c *call) writeMarker(m *kmsg.WriteTxnMarkersRequestMarker, done func(marke
 	results := make(markerResults)
 	var ours, offsets []kafka.TopicPartition
 	for _, tp := range markerPartitions(m) {
-		switch _, hosted := c.broker().Replicas.Status(tp); {
+		switch _, hosted := c.broker.Replicas.Status(tp); {
 		case !hosted:
 			results[tp] = kafka.ErrUnknownTopicOrPartition
 		case m.ProducerID < 0 || m.ProducerEpoch < 0: // Kafka cannot build such a marker
@@ -68,7 +68,7 @@ func (c *call) writeMarker(m *kmsg.WriteTxnMarkersRequestMarker, done func(marke
 	}
 	timeout := c.cluster().Config().Duration("request.timeout.ms")
 	for _, tp := range offsets {
-		c.broker().Groups.CompleteTransaction(tp.Partition, offsetsMarker(m, timeout), func(err error) {
+		c.broker.Groups.CompleteTransaction(tp.Partition, offsetsMarker(m, timeout), func(err error) {
 			results[tp] = err
 			finish()
 		})
@@ -77,7 +77,7 @@ func (c *call) writeMarker(m *kmsg.WriteTxnMarkersRequestMarker, done func(marke
 		finish()
 		return
 	}
-	c.broker().Replicas.WriteMarkers(replica.MarkersRequest{
+	c.broker.Replicas.WriteMarkers(replica.MarkersRequest{
 		Producer:           kafka.Producer{ID: kafka.ProducerID(m.ProducerID), Epoch: kafka.ProducerEpoch(m.ProducerEpoch)},
 		CoordinatorEpoch:   kafka.CoordinatorEpoch(m.CoordinatorEpoch),
 		Commit:             m.Committed,

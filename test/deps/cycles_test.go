@@ -28,7 +28,6 @@ var knots = map[string]string{
 	"simbroker/controller": "the controller's timers hold elections, which are its methods, and updates name what each kind of change is made of",
 	"simbroker/group":      "the coordinator reads groups of all protocols from its log, and each protocol's requests are its methods",
 	"simbroker/replica":    "a partition names its leadership, its fetcher and its sessions, and they name it",
-	"simbroker/wire":       "the table of handlers names every API, and every API the call with its server",
 }
 
 // A file uses another if something in it names what the other declares: a function, a
