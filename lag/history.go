@@ -37,8 +37,20 @@ const (
 //
 // An idle log has one point whose two moments move apart; a busy one has one
 // point a sweep, with both moments at the sweep.
+//
+// A log that loses its tail to a change of leader, and grows again, has other
+// records at the same offsets. What was said of the offsets at or above a point
+// stays true: what lies there now was appended later still. What was said of
+// those below it stays true only as far as nothing was cut off: below the high
+// watermark, which no leader that was in sync begins under (rule F5).
 type history struct {
 	points []point
+
+	// durable is the high watermark as last read: what lies below it is not cut
+	// off, but by an unclean election. epoch is that of the leader who was asked
+	// last.
+	durable Offset
+	epoch   LeaderEpoch
 
 	tokens   int
 	refilled time.Time
@@ -71,12 +83,10 @@ type Dating struct {
 	Dated  time.Time // the record's timestamp; only where Offset is known
 }
 
-// see takes in that the log ended at an offset at some moment of a window.
+// see takes in that the log ended at an offset, no lower than the last point, at
+// some moment of a window.
 func (h *history) see(end Offset, within *Window) {
 	sent, answered := within.Sent.UnixMilli(), within.Answered.UnixMilli()
-	for n := len(h.points); n > 0 && h.points[n-1].offset > end; n-- {
-		h.points = h.points[:n-1] // the log was truncated
-	}
 	n := len(h.points)
 	if n > 0 {
 		last := &h.points[n-1]
@@ -89,9 +99,35 @@ func (h *history) see(end Offset, within *Window) {
 		sent = max(sent, last.after)
 	}
 	h.points = append(h.points, point{offset: end, before: answered, after: sent})
-	if len(h.points) > maxPoints {
+	for len(h.points) > maxPoints {
 		h.thin()
 	}
+}
+
+// truncate takes in that since the last look the log may have been cut off at from
+// or above, and have grown again; by the moment now it reached as far as end.
+func (h *history) truncate(from, end Offset, now int64) {
+	i := h.at(from)
+	for n := len(h.points); n > 0 && h.points[n-1].offset > end; n-- {
+		h.points = h.points[:n-1]
+	}
+	for i++; i < len(h.points); i++ {
+		p := &h.points[i]
+		p.before = max(now, p.after)
+		p.exact, p.skewed = false, false // of a record that may be gone
+	}
+}
+
+// at returns the place of the last point at or below an offset; −1 if there is
+// none. Between two points it adds one at the offset, which says what they say.
+func (h *history) at(offset Offset) int {
+	i := h.floor(offset)
+	if i < 0 || i+1 == len(h.points) || h.points[i].offset == offset {
+		return i
+	}
+	low, high := &h.points[i], &h.points[i+1]
+	h.points = slices.Insert(h.points, i+1, point{offset: offset, before: high.before, after: low.after, skewed: low.skewed})
+	return i + 1
 }
 
 // date takes in an answer of the broker's time index. It returns false if the
@@ -104,9 +140,13 @@ func (h *history) date(d Dating) bool {
 	h.tokens--
 	asked := d.Asked.UnixMilli()
 	offset, found := d.Offset.Get()
-	end := &h.points[len(h.points)-1]
-	if !found || offset >= end.offset {
-		// Everything below the end is older.
+	switch end := h.points[len(h.points)-1].offset; {
+	case !found: // below the high watermark: the index tells of nothing above it
+		if i := h.at(h.durable); i >= 0 {
+			h.narrow(i, asked)
+		}
+		return true
+	case offset >= end:
 		h.narrow(len(h.points)-1, asked)
 		return true
 	}

@@ -61,6 +61,14 @@ func (h *history) learn(l *logbook, offset Offset, at time.Time, period time.Dur
 
 const tick = 10 * time.Second
 
+// look takes in a look at a log whose records are all replicated.
+func (h *history) look(end Offset, at time.Time) { h.take(looked(0, end, end, at)) }
+
+// looked is a partition as a sweep reads it, at one moment.
+func looked(epoch LeaderEpoch, highWatermark, end Offset, at time.Time) *Partition {
+	return &Partition{LeaderEpoch: epoch, HighWatermark: Reading{highWatermark, instant(at)}, LogEnd: Reading{end, instant(at)}}
+}
+
 // instant is the window of an answer that took no time.
 func instant(t time.Time) *Window { return &Window{Sent: t, Answered: t} }
 
@@ -105,7 +113,7 @@ func TestHistoryFindsTheAgeAtStart(t *testing.T) {
 				for range 100 {
 					offset := Offset(rnd.Int64N(int64(l.end())))
 					var h history
-					h.see(l.end(), instant(now))
+					h.look(l.end(), now)
 					asked, _ := h.learn(l, offset, now, tick)
 					worst = max(worst, asked)
 					age, ok := h.age(offset, now, tick)
@@ -146,7 +154,7 @@ func TestHistoryOfItsOwn(t *testing.T) {
 					l.append(now.Add(time.Duration(rnd.Int64N(int64(tick)))), n, 0)
 				}
 				now = now.Add(tick)
-				h.see(l.end(), instant(now))
+				h.look(l.end(), now)
 				if len(h.points) > maxPoints {
 					t.Fatalf("%d points", len(h.points))
 				}
@@ -187,79 +195,79 @@ func TestHistory(t *testing.T) {
 	}{
 		{"nothing is known of what was there at the first look", func(h *history, l *logbook) time.Time {
 			l.append(start, 10, 0)
-			h.see(10, instant(second(100)))
+			h.look(10, second(100))
 			return second(100)
 		}, 5, "unknown"},
 		{"one record between two looks: the middle", func(h *history, l *logbook) time.Time {
-			h.see(10, instant(second(0)))
-			h.see(11, instant(second(10)))
+			h.look(10, second(0))
+			h.look(11, second(10))
 			return second(20)
 		}, 10, "15s"},
 		{"four records between two looks: the last of them", func(h *history, l *logbook) time.Time {
-			h.see(10, instant(second(0)))
-			h.see(14, instant(second(8)))
+			h.look(10, second(0))
+			h.look(14, second(8))
 			return second(8)
 		}, 13, "1s"},
 		{"a rest before a record says that it is young", func(h *history, l *logbook) time.Time {
-			h.see(10, instant(second(0)))
-			h.see(10, instant(second(1000)))
-			h.see(11, instant(second(1010)))
+			h.look(10, second(0))
+			h.look(10, second(1000))
+			h.look(11, second(1010))
 			return second(1010)
 		}, 10, "5s"},
 		{"a log that was not looked at for long is not known well enough", func(h *history, l *logbook) time.Time {
-			h.see(10, instant(second(0)))
-			h.see(11, instant(second(1000)))
+			h.look(10, second(0))
+			h.look(11, second(1000))
 			return second(1010)
 		}, 10, "unknown"},
 		{"what is not appended yet has no age", func(h *history, l *logbook) time.Time {
-			h.see(10, instant(second(0)))
-			h.see(11, instant(second(10)))
+			h.look(10, second(0))
+			h.look(11, second(10))
 			return second(20)
 		}, 11, "unknown"},
 		{"a truncated log forgets what was cut off", func(h *history, l *logbook) time.Time {
-			h.see(10, instant(second(0)))
-			h.see(20, instant(second(10)))
-			h.see(15, instant(second(20)))
-			h.see(16, instant(second(30)))
+			h.look(10, second(0))
+			h.look(20, second(10))
+			h.look(15, second(20))
+			h.look(16, second(30))
 			return second(30)
 		}, 15, "5s"},
 		{"asked: dated to the millisecond", func(h *history, l *logbook) time.Time {
 			l.append(second(7), 1, 0)
 			l.append(second(400), 9, 0)
-			h.see(10, instant(second(1000)))
+			h.look(10, second(1000))
 			h.learn(l, 0, second(1000), tick)
 			return second(1000)
 		}, 0, "16m33s"},
 		{"F23: dated 90 s ahead of now: 0, never less", func(h *history, l *logbook) time.Time {
 			l.append(second(-10), 5, 0)
 			l.append(second(0), 5, 90*time.Second)
-			h.see(10, instant(second(0)))
+			h.look(10, second(0))
 			h.learn(l, 5, second(0), tick)
 			return second(0)
 		}, 5, "0s"},
 		{"F23: so are those before it", func(h *history, l *logbook) time.Time {
 			l.append(second(0), 10, 90*time.Second)
-			h.see(10, instant(second(0)))
+			h.look(10, second(0))
 			h.learn(l, 5, second(0), tick)
 			return second(0)
 		}, 5, "0s"},
 		{"one record from the future makes all behind it as young as the exporter", func(h *history, l *logbook) time.Time {
 			l.append(second(-5000), 1, 2*time.Hour)
 			l.append(second(-400), 9, 0)
-			h.see(10, instant(second(0)))
+			h.look(10, second(0))
 			h.learn(l, 8, second(0), tick)
 			return second(30)
 		}, 8, "30s"},
 		{"a record that was backdated by years is no older than this exporter saw", func(h *history, l *logbook) time.Time {
-			h.see(0, instant(second(0)))
+			h.look(0, second(0))
 			l.append(second(5), 9, -20*365*24*time.Hour)
-			h.see(9, instant(second(10)))
+			h.look(9, second(10))
 			return second(100)
 		}, 4, "1m35s"},
 		{"the clock of the exporter is set back", func(h *history, l *logbook) time.Time {
-			h.see(10, instant(second(100)))
-			h.see(12, instant(second(50)))
-			h.see(14, instant(second(110)))
+			h.look(10, second(100))
+			h.look(12, second(50))
+			h.look(14, second(110))
 			return second(110)
 		}, 11, "10s"},
 	} {
@@ -280,13 +288,108 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// TestHistoryOfATruncatedLog: what a leader took with it, and what its successor
+// appended at the same offsets, does not date each other.
+func TestHistoryOfATruncatedLog(t *testing.T) {
+	type view struct {
+		second   int
+		epoch    LeaderEpoch
+		hwm, end Offset // end −1: the broker does not tell
+	}
+	for _, c := range []struct {
+		reason string
+		looks  []view
+		dating int // the second for which the index is asked at the last look, in vain; 0: it is not
+		offset Offset
+		want   string
+	}{
+		{"no change: the first look that saw it bounds it", []view{{0, 1, 5, 5}, {10, 1, 5, 9}, {20, 1, 9, 9}}, 0, 7, "0 to 10"},
+		{"above the high watermark, and another leader: it may be as young as the next look",
+			[]view{{0, 1, 5, 5}, {10, 1, 5, 9}, {20, 2, 9, 9}}, 0, 7, "0 to 20"},
+		{"behind what may have been cut off it is no older than the look before",
+			[]view{{0, 1, 5, 5}, {10, 1, 5, 9}, {20, 2, 14, 14}}, 0, 9, "10 to 20"},
+		{"below the high watermark the looks before hold",
+			[]view{{0, 1, 2, 2}, {10, 1, 5, 9}, {20, 1, 5, 9}, {30, 2, 9, 9}}, 0, 4, "0 to 10"},
+		{"below it though it was seen to be durable only later",
+			[]view{{0, 1, 2, 2}, {10, 1, 5, 9}, {20, 1, 9, 9}, {30, 2, 12, 12}}, 0, 7, "0 to 10"},
+		{"the log end goes back under a leader of whom no epoch is told",
+			[]view{{0, -1, 5, 5}, {10, -1, 5, 12}, {20, -1, 5, 9}, {30, -1, 9, 12}}, 0, 10, "20 to 30"},
+		{"and what is there above the high watermark may be as young as that",
+			[]view{{0, -1, 5, 5}, {4, -1, 5, 8}, {8, -1, 5, 12}, {12, -1, 5, 9}, {16, -1, 9, 9}}, 0, 6, "0 to 12"},
+		{"an election that was unclean may have dated everything anew",
+			[]view{{0, 1, 5, 5}, {10, 1, 10, 10}, {20, 2, 8, 8}, {30, 2, 12, 12}}, 0, 6, "0 to 20"},
+		{"another leader, whose log end is not told: what lies above the high watermark is not counted on",
+			[]view{{0, 1, 5, 5}, {10, 1, 5, 9}, {20, 2, 6, -1}, {30, 2, 9, -1}}, 0, 7, "20 to 30"},
+		{"a log end that is not told is none that went back",
+			[]view{{0, 1, 5, 5}, {10, 1, 5, 9}, {20, 1, 6, -1}, {30, 1, 9, -1}}, 0, 7, "0 to 10"},
+		{"the time index tells nothing of what lies above the high watermark",
+			[]view{{0, 1, 2, 2}, {20, 1, 5, 9}}, 4, 7, "0 to 20"},
+		{"and of what lies below it all that it says", []view{{0, 1, 2, 2}, {20, 1, 5, 9}}, 4, 4, "0 to 4"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			var h history
+			for i, v := range c.looks {
+				p := looked(v.epoch, v.hwm, v.end, start.Add(time.Duration(v.second)*time.Second))
+				if v.end < 0 {
+					p.LogEnd = Reading{}
+				}
+				if c.dating > 0 && i == len(c.looks)-1 {
+					p.Datings = []Dating{{Asked: start.Add(time.Duration(c.dating) * time.Second)}}
+				}
+				h.take(p)
+			}
+			got := "unknown"
+			if s, ok := h.appended(c.offset); ok {
+				got = fmt.Sprintf("%d to %d", (s.from-start.UnixMilli())/1000, (s.to-start.UnixMilli())/1000)
+			}
+			if got != c.want {
+				t.Errorf("offset %d was appended at second %s, want %s: %+v", c.offset, got, c.want, h.points)
+			}
+		})
+	}
+}
+
+// TestHistoryOfALogWhoseLeadersFail: whatever leaders take with them above the high
+// watermark, what is told of an offset below it encloses the truth.
+func TestHistoryOfALogWhoseLeadersFail(t *testing.T) {
+	for seed := range uint64(200) {
+		rnd := rand.New(rand.NewPCG(7, seed))
+		var h history
+		l := &logbook{}
+		var hwm Offset
+		var epoch LeaderEpoch
+		for step := range 120 {
+			now := start.Add(time.Duration(step) * time.Second)
+			switch rnd.IntN(6) {
+			case 0, 1:
+				l.append(now, 1+rnd.IntN(5), 0)
+			case 2:
+				hwm += Offset(rnd.Int64N(int64(l.end()-hwm) + 1))
+			case 3:
+				if rnd.IntN(3) == 0 {
+					epoch++
+					left := hwm + Offset(rnd.Int64N(int64(l.end()-hwm)+1))
+					l.appended, l.dated = l.appended[:left], l.dated[:left]
+				}
+			default:
+				h.take(looked(epoch, hwm, l.end(), now))
+				for o := range hwm {
+					if s, ok := h.appended(o); ok && (s.from > l.appended[o].UnixMilli() || s.to < l.appended[o].UnixMilli()) {
+						t.Fatalf("seed %d, step %d, offset %d: appended at %d, told [%d, %d]: %+v", seed, step, o, l.appended[o].UnixMilli(), s.from, s.to, h.points)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestHistoryGivesUp: a log whose answers tell nothing is asked a bounded
 // number of times, and then once a minute.
 func TestHistoryGivesUp(t *testing.T) {
 	l := &logbook{first: 50}
 	l.append(start, 100, 0) // the log start has moved behind the offset in question
 	var h history
-	h.see(100, instant(start))
+	h.look(100, start)
 	asked := 0
 	for sweep := range 60 {
 		n, _ := h.learn(l, 5, start.Add(time.Duration(sweep)*tick), tick)
@@ -302,7 +405,7 @@ func TestHistoryGivesUp(t *testing.T) {
 func TestHistoryDropsWhatNobodyNeeds(t *testing.T) {
 	var h history
 	for i := range 100 {
-		h.see(Offset(i), instant(start.Add(time.Duration(i)*tick)))
+		h.look(Offset(i), start.Add(time.Duration(i)*tick))
 	}
 	h.forgetBelow(97)
 	if len(h.points) != 3 || h.points[0].offset != 97 {

@@ -25,7 +25,9 @@ func (h *history) take(p *Partition) (skewed int) {
 		return 0
 	}
 	h.refill(within.Answered)
-	if n := len(h.points); !least || n == 0 || h.points[n-1].offset <= end {
+	back := !least && len(h.points) > 0 && h.points[len(h.points)-1].offset > end
+	h.follow(p, end, back, within.Answered.UnixMilli())
+	if n := len(h.points); n == 0 || h.points[n-1].offset <= end {
 		h.see(end, within)
 	}
 	for _, d := range p.Datings {
@@ -34,6 +36,25 @@ func (h *history) take(p *Partition) (skewed int) {
 		}
 	}
 	return skewed
+}
+
+// follow takes in who leads the partition and how far its log is durable. What
+// was seen above the high watermark may be gone with the leader, or is where the
+// log's end went back. A high watermark that goes back says that an election was
+// unclean: then nothing tells how much is gone.
+func (h *history) follow(p *Partition, end Offset, back bool, now int64) {
+	hwm := offsetOf(p.HighWatermark)
+	switch {
+	case end < h.durable || hwm.known && hwm.value < h.durable:
+		h.truncate(0, end, now)
+		h.durable = 0
+	case back || p.LeaderEpoch != h.epoch:
+		h.truncate(h.durable, end, now)
+	}
+	h.epoch = p.LeaderEpoch
+	if hwm.known {
+		h.durable = hwm.value
+	}
 }
 
 // setAges fills in how long ago the next unread record was appended.
