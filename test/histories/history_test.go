@@ -25,6 +25,7 @@ import (
 
 var (
 	count      = flag.Int("histories", everyday(), "how many histories to play; LSO_HISTORIES says it too")
+	firstSeed  = flag.Uint64("first", 1, "the seed of the first history")
 	onlySeed   = flag.Uint64("seed", 0, "play the history of this seed alone")
 	transcript = flag.String("transcript", "", "write the transcript of the history to this file, the oracle's record to FILE.acts, and the exporter's pages to FILE.pages")
 )
@@ -140,7 +141,8 @@ func (p *play) noLeader(at partition) {
 
 // TestHistories plays histories of seeds 1, 2, …; they end without a complaint.
 func TestHistories(t *testing.T) {
-	first, last := uint64(1), uint64(*count)
+	first := *firstSeed
+	last := first + uint64(*count) - 1
 	if *onlySeed != 0 {
 		first, last = *onlySeed, *onlySeed
 	}
