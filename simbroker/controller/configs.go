@@ -10,10 +10,13 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 )
 
+// configControl changes configurations.
+type configControl struct{ *metadata }
+
 // AlterConfigs alters configurations (IncrementalAlterConfigs), one result each
 // in their order; a resource is changed as a whole or not at all. Errors:
 // ErrUnknownTopicOrPartition, ErrInvalidConfig, ErrInvalidRequest.
-func (c *Controller) AlterConfigs(alterations []ConfigAlteration, validateOnly bool) []ConfigResult {
+func (c *configControl) AlterConfigs(alterations []ConfigAlteration, validateOnly bool) []ConfigResult {
 	results := make([]ConfigResult, len(alterations))
 	for i, a := range alterations {
 		results[i] = ConfigResult{a.Resource, c.alterConfigs(a, validateOnly)}
@@ -22,7 +25,7 @@ func (c *Controller) AlterConfigs(alterations []ConfigAlteration, validateOnly b
 	return results
 }
 
-func (c *Controller) alterConfigs(a ConfigAlteration, validateOnly bool) error {
+func (c *configControl) alterConfigs(a ConfigAlteration, validateOnly bool) error {
 	if a.Resource.Type == property.Topic {
 		if _, ok := c.image.topics[a.Resource.Name]; !ok {
 			if a.Replace {

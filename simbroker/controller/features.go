@@ -6,6 +6,23 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
+// eligibleLeaderReplicas is the feature behind ELR (KIP-966).
+const eligibleLeaderReplicas = "eligible.leader.replicas.version"
+
+// DefaultFeatures are the levels that Kafka 4.3 finalises when it formats a new
+// cluster (rule J4).
+func DefaultFeatures() map[string]int16 {
+	return map[string]int16{
+		"metadata.version":     30,
+		"transaction.version":  2,
+		"group.version":        1,
+		eligibleLeaderReplicas: 1,
+		"kraft.version":        1,
+		"share.version":        1,
+		"streams.version":      1,
+	}
+}
+
 // FeatureRange is the range of levels of a feature that there are.
 type FeatureRange struct{ Min, Max int16 }
 
@@ -25,6 +42,9 @@ func SupportedFeatures() map[string]FeatureRange {
 
 const metadataVersion = "metadata.version"
 
+// usesELR says whether partitions have eligible leader replicas.
+func (i *Image) usesELR() bool { return i.features.Levels[eligibleLeaderReplicas] > 0 }
+
 // UpgradeType says which way a feature may go.
 type UpgradeType int8
 
@@ -42,9 +62,12 @@ type FeatureUpdate struct {
 	Type  UpgradeType
 }
 
+// featureControl changes features.
+type featureControl struct{ *metadata }
+
 // UpdateFeatures finalises other levels, all or none (KIP-584, KIP-1022). Error:
 // ErrInvalidUpdateVersion, as a *Refusal.
-func (c *Controller) UpdateFeatures(updates []FeatureUpdate, validateOnly bool) error {
+func (c *featureControl) UpdateFeatures(updates []FeatureUpdate, validateOnly bool) error {
 	levels := maps.Clone(c.image.features.Levels)
 	for _, u := range updates {
 		if err := c.checkFeature(u); err != nil {
@@ -57,14 +80,12 @@ func (c *Controller) UpdateFeatures(updates []FeatureUpdate, validateOnly bool) 
 	if validateOnly || maps.Equal(levels, c.image.features.Levels) {
 		return nil
 	}
-	features := Features{Epoch: c.image.offset + 1, Levels: levels}
-	c.image.features = features
-	c.change().NewFeatures = &features
+	c.setFeatures(levels)
 	c.commit()
 	return nil
 }
 
-func (c *Controller) checkFeature(u FeatureUpdate) error {
+func (c *featureControl) checkFeature(u FeatureUpdate) error {
 	fail := func(format string, args ...any) error {
 		const prefix = "The update failed for all features since the following feature had an error: "
 		return refuse(kafka.ErrInvalidUpdateVersion, prefix+format, args...)

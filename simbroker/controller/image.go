@@ -103,6 +103,12 @@ type Features struct {
 	Levels map[string]int16
 }
 
+// credentialKey names a credential: a user has one for each mechanism.
+type credentialKey struct {
+	user      string
+	mechanism sasl.Mechanism
+}
+
 func newImage() *Image {
 	return &Image{
 		offset:        -1,
@@ -140,6 +146,12 @@ func (i *Image) Alive() []*Broker {
 // Registered lists the registered brokers by id, fenced ones included.
 func (i *Image) Registered() []*Broker {
 	return slices.SortedFunc(maps.Values(i.brokers), func(a, b *Broker) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// active says whether a broker is registered, and may lead and be in an ISR.
+func (i *Image) active(id kafka.BrokerID) bool {
+	b, ok := i.brokers[id]
+	return ok && b.active()
 }
 
 // Topic is a topic by name.
@@ -182,6 +194,16 @@ func (i *Image) Leader(tp kafka.TopicPartition) (*Broker, bool) {
 	return b, ok && !b.Fenced
 }
 
+// eachPartition visits all partitions in order. f may replace the one it is
+// given.
+func (i *Image) eachPartition(f func(kafka.TopicPartition, *Partition)) {
+	for _, t := range i.Topics() {
+		for n, p := range t.Partitions {
+			f(kafka.TopicPartition{Topic: t.Name, Partition: int32(n)}, p)
+		}
+	}
+}
+
 // ClusterConfig are the dynamic cluster-wide defaults of brokers.
 func (i *Image) ClusterConfig() property.Values { return i.clusterConfig }
 
@@ -201,4 +223,49 @@ func (i *Image) ConfiguredGroups() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// config is what is set for a resource.
+func (i *Image) config(r ConfigResource) property.Values {
+	switch r.Type {
+	case property.Topic:
+		if t, ok := i.topics[r.Name]; ok {
+			return t.Config
+		}
+		return nil
+	case property.Group:
+		return i.groupConfigs[r.Name]
+	}
+	if id, ok := r.broker(); ok {
+		return i.brokerConfigs[id]
+	}
+	return i.clusterConfig
+}
+
+// ACLs lists the bindings in order. The slice must not be changed.
+func (i *Image) ACLs() []acl.Binding {
+	if i.sortedACLs == nil {
+		i.sortedACLs = slices.SortedFunc(maps.Keys(i.acls), acl.Compare)
+	}
+	return i.sortedACLs
+}
+
+// Credential is what is kept of a user's password for a mechanism.
+func (i *Image) Credential(m sasl.Mechanism, user string) (sasl.Credential, bool) {
+	c, ok := i.credentials[credentialKey{user, m}]
+	return c, ok
+}
+
+// Credentials lists the users that have a credential, by name, each with its
+// mechanisms.
+func (i *Image) Credentials() []CredentialChange {
+	keys := slices.SortedFunc(maps.Keys(i.credentials), func(a, b credentialKey) int {
+		return cmp.Or(cmp.Compare(a.user, b.user), cmp.Compare(a.mechanism, b.mechanism))
+	})
+	list := make([]CredentialChange, len(keys))
+	for n, k := range keys {
+		c := i.credentials[k]
+		list[n] = CredentialChange{User: k.user, Mechanism: k.mechanism, Credential: &c}
+	}
+	return list
 }

@@ -18,9 +18,12 @@ type edit struct {
 	lost kafka.BrokerID
 }
 
+// partitionControl changes partitions: their ISR, leader and replicas.
+type partitionControl struct{ *metadata }
+
 // update edits a partition and draws the consequences: a reassignment that is
 // complete, the ELR, the leader, the epochs.
-func (c *Controller) update(tp kafka.TopicPartition, p *Partition, e edit) *Partition {
+func (c *partitionControl) update(tp kafka.TopicPartition, p *Partition, e edit) *Partition {
 	next := *p
 	if e.isr != nil {
 		next.ISR = e.isr
@@ -29,13 +32,13 @@ func (c *Controller) update(tp kafka.TopicPartition, p *Partition, e edit) *Part
 		next.Replicas, next.Adding, next.Removing = e.replicas, e.adding, e.removing
 	}
 	completeReassignment(&next)
-	if c.usesELR() {
+	if c.image.usesELR() {
 		c.updateELR(tp.Topic, p, &next, e.lost)
 	} else if len(next.ISR) == 0 {
 		next.ISR = p.ISR // without ELR, the last one stays
 	}
 	c.elect(tp.Topic, &next, e.election)
-	if c.usesELR() && len(next.ISR) == 0 && len(p.ISR) > 0 && p.Leader != kafka.NoBroker {
+	if c.image.usesELR() && len(next.ISR) == 0 && len(p.ISR) > 0 && p.Leader != kafka.NoBroker {
 		next.LastKnownELR = []kafka.BrokerID{p.Leader}
 	}
 	if reflect.DeepEqual(*p, next) {
@@ -51,7 +54,7 @@ func (c *Controller) update(tp kafka.TopicPartition, p *Partition, e edit) *Part
 
 // updateELR keeps the eligible leader replicas (KIP-966): what left the ISR
 // while it was below its minimum, but for a broker that may have lost records.
-func (c *Controller) updateELR(topic string, p, next *Partition, lost kafka.BrokerID) {
+func (c *partitionControl) updateELR(topic string, p, next *Partition, lost kafka.BrokerID) {
 	if len(next.ISR) >= c.minISR(topic, next) {
 		next.ELR, next.LastKnownELR = nil, nil
 		return
@@ -67,15 +70,15 @@ func (c *Controller) updateELR(topic string, p, next *Partition, lost kafka.Brok
 
 // minISR is the size below which an ISR is too small: min.insync.replicas, but
 // never more than there are replicas.
-func (c *Controller) minISR(topic string, p *Partition) int {
+func (c *partitionControl) minISR(topic string, p *Partition) int {
 	minimum := int(c.config.Topic(c.image.topics[topic].Config).Int("min.insync.replicas"))
 	return min(minimum, len(p.Replicas))
 }
 
 // elect gives a partition a leader (rules F4 to F6).
-func (c *Controller) elect(topic string, p *Partition, kind Election) {
+func (c *partitionControl) elect(topic string, p *Partition, kind Election) {
 	fit := func(r kafka.BrokerID) bool {
-		return (slices.Contains(p.ISR, r) || slices.Contains(p.ELR, r)) && c.active(r)
+		return (slices.Contains(p.ISR, r) || slices.Contains(p.ELR, r)) && c.image.active(r)
 	}
 	if kind == PreferredElection && fit(p.Replicas[0]) {
 		c.lead(topic, p, p.Replicas[0], false)
@@ -88,12 +91,12 @@ func (c *Controller) elect(topic string, p *Partition, kind Election) {
 		c.lead(topic, p, p.Replicas[i], false)
 		return
 	}
-	if len(p.ISR) == 0 && len(p.ELR) == 0 && len(p.LastKnownELR) == 1 && c.active(p.LastKnownELR[0]) {
+	if len(p.ISR) == 0 && len(p.ELR) == 0 && len(p.LastKnownELR) == 1 && c.image.active(p.LastKnownELR[0]) {
 		c.lead(topic, p, p.LastKnownELR[0], true)
 		return
 	}
 	if kind == UncleanElection || c.config.Topic(c.image.topics[topic].Config).Bool("unclean.leader.election.enable") {
-		if i := slices.IndexFunc(p.Replicas, c.active); i >= 0 {
+		if i := slices.IndexFunc(p.Replicas, c.image.active); i >= 0 {
 			c.lead(topic, p, p.Replicas[i], true)
 			return
 		}
@@ -103,7 +106,7 @@ func (c *Controller) elect(topic string, p *Partition, kind Election) {
 
 // lead makes a replica the leader. One that was out of the ISR is all of the
 // new one.
-func (c *Controller) lead(topic string, p *Partition, r kafka.BrokerID, unclean bool) {
+func (c *partitionControl) lead(topic string, p *Partition, r kafka.BrokerID, unclean bool) {
 	p.Leader = r
 	if !unclean && slices.Contains(p.ISR, r) {
 		return
@@ -113,11 +116,6 @@ func (c *Controller) lead(topic string, p *Partition, r kafka.BrokerID, unclean 
 	if unclean || len(p.ELR) == 0 || len(p.ISR) >= c.minISR(topic, p) {
 		p.ELR, p.LastKnownELR = nil, nil
 	}
-}
-
-func (c *Controller) active(id kafka.BrokerID) bool {
-	b, ok := c.image.brokers[id]
-	return ok && b.active()
 }
 
 // completeReassignment ends a reassignment when all added replicas are in sync
@@ -136,11 +134,46 @@ func completeReassignment(p *Partition) {
 	p.ISR, p.Replicas, p.Adding, p.Removing = isr, left(p.Replicas), nil, nil
 }
 
+// electMissing gives a leader to each partition that has none, where one is fit.
+func (c *partitionControl) electMissing() {
+	c.image.eachPartition(func(tp kafka.TopicPartition, p *Partition) {
+		if p.Leader == kafka.NoBroker {
+			c.update(tp, p, edit{})
+		}
+	})
+}
+
+// removeFromISRs takes a broker out of every ISR and, when it may have lost
+// records, out of every ELR.
+func (c *partitionControl) removeFromISRs(id kafka.BrokerID, lost bool) {
+	c.image.eachPartition(func(tp kafka.TopicPartition, p *Partition) {
+		inISR, inELR := slices.Contains(p.ISR, id), slices.Contains(p.ELR, id)
+		if !inISR && !(lost && inELR) {
+			return
+		}
+		e := edit{isr: without(p.ISR, id)}
+		if lost {
+			e.lost = id
+		}
+		c.update(tp, p, e)
+	})
+}
+
+func without(ids []kafka.BrokerID, id kafka.BrokerID) []kafka.BrokerID {
+	left := make([]kafka.BrokerID, 0, len(ids))
+	for _, other := range ids {
+		if other != id {
+			left = append(left, other)
+		}
+	}
+	return left
+}
+
 // AlterPartition changes an ISR as its leader wishes (KIP-497) and returns the
 // partition as it then is. Errors: ErrUnknownTopicOrPartition,
 // ErrFencedLeaderEpoch, ErrInvalidRequest (not the leader),
 // ErrInvalidUpdateVersion, ErrIneligibleReplica.
-func (c *Controller) AlterPartition(leader kafka.BrokerID, change ISRChange) (*Partition, error) {
+func (c *partitionControl) AlterPartition(leader kafka.BrokerID, change ISRChange) (*Partition, error) {
 	p, ok := c.image.Partition(change.TopicPartition)
 	switch {
 	case !ok:
@@ -153,7 +186,7 @@ func (c *Controller) AlterPartition(leader kafka.BrokerID, change ISRChange) (*P
 		return p, ErrInvalidUpdateVersion
 	}
 	for _, r := range change.ISR {
-		if !slices.Contains(p.Replicas, r) || !c.active(r) {
+		if !slices.Contains(p.Replicas, r) || !c.image.active(r) {
 			return p, ErrIneligibleReplica
 		}
 	}
@@ -166,10 +199,10 @@ func (c *Controller) AlterPartition(leader kafka.BrokerID, change ISRChange) (*P
 // all, and reports only those for which there was something to do. Errors of a
 // partition: ErrUnknownTopicOrPartition, ErrElectionNotNeeded,
 // ErrPreferredLeaderNotAvailable, ErrEligibleLeadersNotAvailable.
-func (c *Controller) ElectLeaders(kind Election, partitions []kafka.TopicPartition) []PartitionResult {
+func (c *partitionControl) ElectLeaders(kind Election, partitions []kafka.TopicPartition) []PartitionResult {
 	var results []PartitionResult
 	if partitions == nil {
-		c.eachPartition(func(tp kafka.TopicPartition, p *Partition) {
+		c.image.eachPartition(func(tp kafka.TopicPartition, p *Partition) {
 			if err := c.electLeader(kind, tp, p); err != kafka.ErrElectionNotNeeded {
 				results = append(results, PartitionResult{tp, err})
 			}
@@ -191,7 +224,7 @@ func (c *Controller) ElectLeaders(kind Election, partitions []kafka.TopicPartiti
 	return results
 }
 
-func (c *Controller) electLeader(kind Election, tp kafka.TopicPartition, p *Partition) error {
+func (c *partitionControl) electLeader(kind Election, tp kafka.TopicPartition, p *Partition) error {
 	if kind == PreferredElection && p.Leader == p.Replicas[0] || kind == UncleanElection && p.Leader != kafka.NoBroker {
 		return kafka.ErrElectionNotNeeded
 	}
@@ -205,21 +238,10 @@ func (c *Controller) electLeader(kind Election, tp kafka.TopicPartition, p *Part
 	return nil
 }
 
-// electUnclean gives leaders to partitions without one whose topic has come to
-// allow unclean elections.
-func (c *Controller) electUnclean() {
-	c.eachPartition(func(tp kafka.TopicPartition, p *Partition) {
-		if p.Leader == kafka.NoBroker {
-			c.update(tp, p, edit{})
-		}
-	})
-	c.commit()
-}
-
 // Reassign changes the replicas of partitions (KIP-455). Errors of a partition:
 // ErrUnknownTopicOrPartition, ErrInvalidReplicaAssignment,
 // ErrNoReassignmentInProgress.
-func (c *Controller) Reassign(reassignments []Reassignment) []PartitionResult {
+func (c *partitionControl) Reassign(reassignments []Reassignment) []PartitionResult {
 	results := make([]PartitionResult, len(reassignments))
 	for i, r := range reassignments {
 		results[i] = PartitionResult{r.TopicPartition, c.reassign(r)}
@@ -228,7 +250,7 @@ func (c *Controller) Reassign(reassignments []Reassignment) []PartitionResult {
 	return results
 }
 
-func (c *Controller) reassign(r Reassignment) error {
+func (c *partitionControl) reassign(r Reassignment) error {
 	p, ok := c.image.Partition(r.TopicPartition)
 	if !ok {
 		return refuse(kafka.ErrUnknownTopicOrPartition, "Unable to find a topic named %s.", r.TopicPartition.Topic)
@@ -244,7 +266,7 @@ func (c *Controller) reassign(r Reassignment) error {
 		c.update(r.TopicPartition, p, edit{isr: isr, replicas: before})
 		return nil
 	}
-	if err := c.checkReplicas(target); err != nil {
+	if err := checkReplicas(c.image, target); err != nil {
 		return err
 	}
 	e := edit{replicas: slices.Clone(target)}

@@ -46,9 +46,12 @@ var quotaKinds = map[bool]map[string]string{
 	true:  {"connection_creation_rate": "INT"},
 }
 
+// quotaControl remembers quotas.
+type quotaControl struct{ quotas map[string]Quota } // by entity
+
 // AlterQuotas changes quotas, which nothing in the simulator keeps to: they are
 // remembered (AlterClientQuotas, KIP-546). One error for each alteration.
-func (c *Controller) AlterQuotas(alterations []QuotaAlteration, validateOnly bool) []error {
+func (c *quotaControl) AlterQuotas(alterations []QuotaAlteration, validateOnly bool) []error {
 	errs := make([]error, len(alterations))
 	for i, a := range alterations {
 		if errs[i] = checkQuotas(a); errs[i] == nil && !validateOnly {
@@ -59,7 +62,7 @@ func (c *Controller) AlterQuotas(alterations []QuotaAlteration, validateOnly boo
 }
 
 // Quotas lists all quotas, by entity.
-func (c *Controller) Quotas() []Quota {
+func (c *quotaControl) Quotas() []Quota {
 	list := make([]Quota, 0, len(c.quotas))
 	for _, key := range slices.Sorted(maps.Keys(c.quotas)) {
 		q := c.quotas[key]
@@ -68,7 +71,7 @@ func (c *Controller) Quotas() []Quota {
 	return list
 }
 
-func (c *Controller) setQuotas(a QuotaAlteration) {
+func (c *quotaControl) setQuotas(a QuotaAlteration) {
 	entity := slices.SortedFunc(slices.Values(a.Entity), func(a, b QuotaEntity) int { return cmp.Compare(a.Type, b.Type) })
 	key := fmt.Sprintf("%#v", entity)
 	q, ok := c.quotas[key]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
+	"github.com/lso-exporter/lso-exporter/simbroker/sasl"
 )
 
 // Errors that only brokers get to see.
@@ -164,4 +165,18 @@ type ConfigChange struct {
 	Op    ConfigOp
 	Value string
 	Null  bool
+}
+
+// CredentialChange is a user's new credential for a mechanism, or that there is
+// none any more.
+type CredentialChange struct {
+	User       string
+	Mechanism  sasl.Mechanism
+	Credential *sasl.Credential // nil removes it
+}
+
+// CredentialResult answers a CredentialChange; each user has one.
+type CredentialResult struct {
+	User string
+	Err  error
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,9 +11,15 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 )
 
+// topicControl creates topics and deletes them.
+type topicControl struct {
+	*metadata
+	random *rand.Rand // of topic ids, and of where replicas go
+}
+
 // CreateTopics creates topics, one result each in their order. With
 // validateOnly nothing is done but checking.
-func (c *Controller) CreateTopics(topics []NewTopic, validateOnly bool) []CreatedTopic {
+func (c *topicControl) CreateTopics(topics []NewTopic, validateOnly bool) []CreatedTopic {
 	results := make([]CreatedTopic, len(topics))
 	for i, t := range topics {
 		if named := func(o NewTopic) bool { return o.Name == t.Name }; slices.ContainsFunc(topics[:i], named) || slices.ContainsFunc(topics[i+1:], named) {
@@ -31,7 +38,7 @@ func (c *Controller) CreateTopics(topics []NewTopic, validateOnly bool) []Create
 const maxNewPartitions = 10_000
 
 // createTopic creates a topic of a request, of which others came before it.
-func (c *Controller) createTopic(t NewTopic, validateOnly bool, before []NewTopic) CreatedTopic {
+func (c *topicControl) createTopic(t NewTopic, validateOnly bool, before []NewTopic) CreatedTopic {
 	if err := c.checkName(t.Name, before); err != nil {
 		return CreatedTopic{Err: err}
 	}
@@ -46,9 +53,9 @@ func (c *Controller) createTopic(t NewTopic, validateOnly bool, before []NewTopi
 	if err != nil {
 		return CreatedTopic{Err: err}
 	}
-	topic := &Topic{Name: t.Name, ID: c.newID(), Config: config}
+	topic := &Topic{Name: t.Name, ID: newID(c.random), Config: config}
 	for _, replicas := range assignments {
-		topic.Partitions = append(topic.Partitions, c.newPartition(replicas))
+		topic.Partitions = append(topic.Partitions, newPartition(c.image, replicas))
 	}
 	if !validateOnly {
 		c.setTopic(topic)
@@ -65,7 +72,7 @@ var legalName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 
 // checkName refuses what cannot be the name of a topic. Names collide with those
 // of topics that were there before the request, but not of its own.
-func (c *Controller) checkName(name string, before []NewTopic) error {
+func (c *topicControl) checkName(name string, before []NewTopic) error {
 	switch {
 	case name == "":
 		return refuse(kafka.ErrInvalidTopicException, "Topic name is invalid: the empty string is not allowed")
@@ -92,7 +99,7 @@ func (c *Controller) checkName(name string, before []NewTopic) error {
 }
 
 // assign says where the replicas of a new topic go.
-func (c *Controller) assign(t NewTopic) ([][]kafka.BrokerID, error) {
+func (c *topicControl) assign(t NewTopic) ([][]kafka.BrokerID, error) {
 	if len(t.Assignments) > 0 {
 		return c.manual(t)
 	}
@@ -109,10 +116,10 @@ func (c *Controller) assign(t NewTopic) ([][]kafka.BrokerID, error) {
 	if factor <= 0 {
 		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Replication factor must be larger than 0, or -1 to use the default value.")
 	}
-	return c.place(count, factor)
+	return place(c.image, count, factor, c.random)
 }
 
-func (c *Controller) manual(t NewTopic) ([][]kafka.BrokerID, error) {
+func (c *topicControl) manual(t NewTopic) ([][]kafka.BrokerID, error) {
 	if t.ReplicationFactor != -1 {
 		return nil, refuse(kafka.ErrInvalidRequest, "A manual partition assignment was specified, but replication factor was not set to -1.")
 	}
@@ -128,10 +135,10 @@ func (c *Controller) manual(t NewTopic) ([][]kafka.BrokerID, error) {
 		if n > 0 && len(replicas) != len(assignments[0]) {
 			return nil, inconsistent(len(replicas), len(assignments[0]))
 		}
-		if err := c.checkReplicas(replicas); err != nil {
+		if err := checkReplicas(c.image, replicas); err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(replicas, c.active) {
+		if !slices.ContainsFunc(replicas, c.image.active) {
 			return nil, refuse(kafka.ErrInvalidReplicaAssignment, "All brokers specified in the manual partition assignment for partition %d are fenced or in controlled shutdown.", n)
 		}
 		assignments[n] = replicas
@@ -139,86 +146,21 @@ func (c *Controller) manual(t NewTopic) ([][]kafka.BrokerID, error) {
 	return assignments, nil
 }
 
-// inconsistent is the error for a partition with another number of replicas than
-// those before it have.
-func inconsistent(replicas, previous int) error {
-	return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes a partition with %d replica(s), but this is not consistent with previous partitions, which have %d replica(s).", replicas, previous)
-}
-
-// checkReplicas refuses replicas that no partition can have.
-func (c *Controller) checkReplicas(replicas []kafka.BrokerID) error {
-	if len(replicas) == 0 {
-		return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes an empty replica list.")
+// newID is a random UUID (version 4), which topics and clusters are named by.
+func newID(random *rand.Rand) kafka.TopicID {
+	var id kafka.TopicID
+	for i := range id {
+		id[i] = byte(random.Uint32())
 	}
-	for i, r := range replicas {
-		if _, ok := c.image.brokers[r]; !ok {
-			return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker is registered.", r)
-		}
-		if slices.Contains(replicas[:i], r) {
-			return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", r)
-		}
-	}
-	return nil
-}
-
-// place spreads replicas over the brokers: leaders round robin from a random
-// one, followers on those that come after, one further in each round. Fenced
-// brokers get replicas and lead nothing.
-func (c *Controller) place(count, factor int) ([][]kafka.BrokerID, error) {
-	brokers := c.image.Registered()
-	if factor > len(brokers) {
-		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached because only %d broker(s) are registered or some brokers have all their log directories cordoned.", factor, factor, len(brokers))
-	}
-	if !slices.ContainsFunc(brokers, (*Broker).active) {
-		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Unable to replicate the partition %d time(s): All brokers are currently fenced.", factor)
-	}
-	start := c.random.IntN(len(brokers))
-	assignments := make([][]kafka.BrokerID, count)
-	for n := range assignments {
-		first, shift := start+n, n/len(brokers)
-		replicas := make([]kafka.BrokerID, 0, len(brokers))
-		for i := range len(brokers) {
-			at := first
-			if i > 0 {
-				at += 1 + (shift+i-1)%(len(brokers)-1)
-			}
-			replicas = append(replicas, brokers[at%len(brokers)].ID)
-		}
-		// One that can lead goes first.
-		slices.SortStableFunc(replicas, func(a, b kafka.BrokerID) int {
-			return rank(c.active(a)) - rank(c.active(b))
-		})
-		assignments[n] = replicas[:factor]
-	}
-	return assignments, nil
-}
-
-func rank(active bool) int {
-	if active {
-		return 0
-	}
-	return 1
-}
-
-// newPartition is a partition that was just created, led by the first replica
-// that is alive.
-func (c *Controller) newPartition(replicas []kafka.BrokerID) *Partition {
-	p := &Partition{Leader: kafka.NoBroker, Replicas: slices.Clone(replicas)}
-	for _, r := range replicas {
-		if c.active(r) {
-			p.ISR = append(p.ISR, r)
-		}
-	}
-	if len(p.ISR) > 0 {
-		p.Leader = p.ISR[0]
-	}
-	return p
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	return id
 }
 
 // DeleteTopics deletes topics, each given by Name or, if that is empty, by ID,
 // and answers with both. Errors: ErrUnknownTopicOrPartition, ErrUnknownTopicID,
 // ErrInvalidRequest when delete.topic.enable is false.
-func (c *Controller) DeleteTopics(topics []TopicResult) []TopicResult {
+func (c *topicControl) DeleteTopics(topics []TopicResult) []TopicResult {
 	results := slices.Clone(topics)
 	for i := range results {
 		c.delete(&results[i])
@@ -227,7 +169,7 @@ func (c *Controller) DeleteTopics(topics []TopicResult) []TopicResult {
 	return results
 }
 
-func (c *Controller) delete(r *TopicResult) {
+func (c *topicControl) delete(r *TopicResult) {
 	t, ok := c.image.topics[r.Name]
 	if r.Name == "" {
 		t, ok = c.image.byID[r.ID]
@@ -246,7 +188,7 @@ func (c *Controller) delete(r *TopicResult) {
 }
 
 // CreatePartitions adds partitions to topics, one result each in their order.
-func (c *Controller) CreatePartitions(topics []MorePartitions, validateOnly bool) []TopicResult {
+func (c *topicControl) CreatePartitions(topics []MorePartitions, validateOnly bool) []TopicResult {
 	results := make([]TopicResult, len(topics))
 	for i, t := range topics {
 		results[i] = TopicResult{Name: t.Topic, Err: c.createPartitions(t, validateOnly)}
@@ -255,7 +197,7 @@ func (c *Controller) CreatePartitions(topics []MorePartitions, validateOnly bool
 	return results
 }
 
-func (c *Controller) createPartitions(m MorePartitions, validateOnly bool) error {
+func (c *topicControl) createPartitions(m MorePartitions, validateOnly bool) error {
 	t, ok := c.image.topics[m.Topic]
 	if !ok {
 		return kafka.ErrUnknownTopicOrPartition
@@ -273,7 +215,7 @@ func (c *Controller) createPartitions(m MorePartitions, validateOnly bool) error
 	}
 	assignments, err := m.Assignments, error(nil)
 	if assignments == nil {
-		assignments, err = c.place(more, len(t.Partitions[0].Replicas))
+		assignments, err = place(c.image, more, len(t.Partitions[0].Replicas), c.random)
 	} else if len(assignments) != more {
 		err = refuse(kafka.ErrInvalidReplicaAssignment, "Attempted to add %d additional partition(s), but only %d assignment(s) were specified.", more, len(assignments))
 	}
@@ -283,13 +225,13 @@ func (c *Controller) createPartitions(m MorePartitions, validateOnly bool) error
 	grown := *t
 	grown.Partitions = slices.Clone(t.Partitions)
 	for _, replicas := range assignments {
-		if err := c.checkReplicas(replicas); err != nil {
+		if err := checkReplicas(c.image, replicas); err != nil {
 			return err
 		}
 		if factor := len(t.Partitions[0].Replicas); len(replicas) != factor {
 			return inconsistent(len(replicas), factor)
 		}
-		grown.Partitions = append(grown.Partitions, c.newPartition(replicas))
+		grown.Partitions = append(grown.Partitions, newPartition(c.image, replicas))
 	}
 	if !validateOnly {
 		c.setTopic(&grown)
@@ -300,7 +242,7 @@ func (c *Controller) createPartitions(m MorePartitions, validateOnly bool) error
 // CreateAutomatically creates one of Kafka's own topics with the properties that
 // the brokers have for it (rule G0), or an ordinary one with the defaults. One
 // that exists is left alone.
-func (c *Controller) CreateAutomatically(name string) error {
+func (c *topicControl) CreateAutomatically(name string) error {
 	t := NewTopic{Name: name, Partitions: -1, ReplicationFactor: -1}
 	set := func(name, value string) {
 		t.Configs = append(t.Configs, ConfigChange{Name: name, Value: value})

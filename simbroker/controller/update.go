@@ -61,15 +61,10 @@ func (i *Image) apply(u *Update) {
 		i.features = *u.NewFeatures
 	}
 	for _, t := range u.Deleted {
-		delete(i.topics, t.Name)
-		delete(i.byID, t.ID)
-		i.sorted = nil
+		i.deleteTopic(t)
 	}
 	for _, t := range u.Topics {
-		own := *t
-		own.Partitions = slices.Clone(t.Partitions)
-		i.topics[t.Name], i.byID[t.ID] = &own, &own
-		i.sorted = nil
+		i.setTopic(t)
 	}
 	for _, p := range u.Partitions {
 		i.topics[p.TopicPartition.Topic].Partitions[p.TopicPartition.Partition] = p.Partition
@@ -77,7 +72,29 @@ func (i *Image) apply(u *Update) {
 	for _, c := range u.Configs {
 		i.setConfig(c)
 	}
-	i.applySecurity(u)
+	for _, b := range u.DeletedACLs {
+		i.deleteACL(b)
+	}
+	for _, b := range u.NewACLs {
+		i.createACL(b)
+	}
+	for _, c := range u.Credentials {
+		i.setCredential(c)
+	}
+}
+
+// setTopic takes over a topic with partitions of its own, which the image replaces.
+func (i *Image) setTopic(t *Topic) {
+	own := *t
+	own.Partitions = slices.Clone(t.Partitions)
+	i.topics[t.Name], i.byID[t.ID] = &own, &own
+	i.sorted = nil
+}
+
+func (i *Image) deleteTopic(t *Topic) {
+	delete(i.topics, t.Name)
+	delete(i.byID, t.ID)
+	i.sorted = nil
 }
 
 func (i *Image) setConfig(c ConfigState) {
@@ -97,21 +114,23 @@ func (i *Image) setConfig(c ConfigState) {
 	}
 }
 
-// config is what is set for a resource.
-func (i *Image) config(r ConfigResource) property.Values {
-	switch r.Type {
-	case property.Topic:
-		if t, ok := i.topics[r.Name]; ok {
-			return t.Config
-		}
-		return nil
-	case property.Group:
-		return i.groupConfigs[r.Name]
+func (i *Image) createACL(b acl.Binding) {
+	i.acls[b] = struct{}{}
+	i.sortedACLs = nil
+}
+
+func (i *Image) deleteACL(b acl.Binding) {
+	delete(i.acls, b)
+	i.sortedACLs = nil
+}
+
+func (i *Image) setCredential(c CredentialChange) {
+	key := credentialKey{c.User, c.Mechanism}
+	if c.Credential == nil {
+		delete(i.credentials, key)
+	} else {
+		i.credentials[key] = *c.Credential
 	}
-	if id, ok := r.broker(); ok {
-		return i.brokerConfigs[id]
-	}
-	return i.clusterConfig
 }
 
 // snapshot is the whole image as an update.
