@@ -148,8 +148,8 @@ func (k *Kafka) Seeds() []int32 {
 	return ids
 }
 
-// Request implements Client. Answers to Metadata requests say which brokers
-// there are, and where. Its errors name the address that was asked.
+// Request implements Client. Answers to Metadata requests for all topics say which
+// brokers there are, and where. Its errors name the address that was asked.
 func (k *Kafka) Request(ctx context.Context, broker int32, req kmsg.Request) (kmsg.Response, error) {
 	client, id := k.seeds, broker
 	address := k.seedAddress(broker)
@@ -173,8 +173,8 @@ func (k *Kafka) Request(ctx context.Context, broker int32, req kmsg.Request) (km
 	if err != nil {
 		return nil, failureOf(wrapMissing(k.connector.Explain(err, address)), address, within)
 	}
-	if metadata, ok := resp.(*kmsg.MetadataResponse); ok {
-		k.learn(metadata.Brokers)
+	if whole, ok := req.(*kmsg.MetadataRequest); ok && whole.Topics == nil {
+		k.learn(resp.(*kmsg.MetadataResponse).Brokers)
 	}
 	return resp, nil
 }

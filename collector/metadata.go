@@ -18,7 +18,8 @@ import (
 //
 // Among those that answered it begins behind the one that gave the last answer,
 // so that two sweeps in a row take the word of two brokers: one that is cut off
-// from the controller goes on telling what it knew, and leading what it led.
+// from the controller goes on telling what it knew, and leading what it led. One
+// that has told newer leader epochs since comes before all.
 func (w *sweep) metadataOrder() []int32 {
 	var good, bad []int32
 	if w.layout != nil {
@@ -33,6 +34,9 @@ func (w *sweep) metadataOrder() []int32 {
 					turn = len(good)
 				}
 			}
+		}
+		if at := slices.Index(good, w.ahead); at >= 0 {
+			turn = at
 		}
 		good = slices.Concat(good[turn:], good[:turn])
 	}
@@ -54,7 +58,7 @@ func (w *sweep) askLayout(ctx context.Context, order []int32, before *layout, do
 		l := newLayout(resp, before, w.options.Topics)
 		isBehind := before != nil && l.isBehind(before)
 		if told == nil || !isBehind && told.isBehind(l) {
-			told, w.asked = l, w.identify(id, l)
+			told, w.asked, w.ahead = l, w.identify(id, l), -1
 		}
 		enough = !isBehind && !doubt
 		doubt = doubt && isBehind

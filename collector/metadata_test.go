@@ -14,30 +14,33 @@ import (
 )
 
 // stale has broker 1 tell, and lead, what it did before it was cut off: a
-// transaction holds orders-0 at 5. The others know that broker 2 leads, that the
-// transaction has ended, and that nothing is held. It returns what is told after.
-func stale(f *fake) {
+// transaction holds orders-0 at 5. Others that were cut off with it tell the same. The
+// rest know that the next broker leads, that the transaction has ended, and that
+// nothing is held.
+func stale(f *fake, others ...int32) {
 	f.stateTopic()
 	orders := f.calm("orders", 3)
 	held := orders.partitions[0]
 	held.lso = 5
 	f.transaction("z", 3, 7, orders, 0, 0)
 	f.transactions[0].state, f.transactions[0].topics = "CompleteCommit", nil
-	told := f.answer(1, metadataFor())
-	held.leader, held.epoch, held.lso = 2, 1, 7
+	told := f.answer(1, metadataFor()).(*kmsg.MetadataResponse)
+	held.leader, held.epoch, held.lso = int32(len(others)+2), 1, 7
 	led := *held
 	f.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if broker != 1 && broker != -100 {
-			return nil, nil
-		}
-		switch req.(type) {
-		case *kmsg.MetadataRequest:
-			told.SetVersion(req.GetVersion())
-			copied := *told.(*kmsg.MetadataResponse)
-			copied.Topics = slices.Clone(copied.Topics)
+		leads := broker == 1 || broker == -100
+		if r, ok := req.(*kmsg.MetadataRequest); ok && (leads || slices.Contains(others, broker)) {
+			copied := *told
+			copied.SetVersion(req.GetVersion())
+			copied.Topics = slices.DeleteFunc(slices.Clone(told.Topics), func(t kmsg.MetadataResponseTopic) bool {
+				return r.Topics != nil && !slices.ContainsFunc(r.Topics, func(asked kmsg.MetadataRequestTopic) bool { return *asked.Topic == *t.Topic })
+			})
 			return &copied, nil
+		}
+		if !leads {
+			return nil, nil
 		}
 		*held = led
 		held.leader, held.epoch, held.lso = 1, 0, 5

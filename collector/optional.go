@@ -27,6 +27,7 @@ const maxPause = 64
 type advisor interface {
 	WantDates(*lag.Sample) []lag.WantedDate
 	WantFetches(*lag.Sample) []lag.WantedFetch
+	WantConfirmations(*lag.Sample) []lag.WantedConfirmation
 }
 
 // pauseKey names one optional question to one broker.

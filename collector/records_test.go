@@ -107,6 +107,8 @@ type fixed struct {
 
 func (f fixed) WantFetches(*lag.Sample) []lag.WantedFetch { return f.fetches }
 
+func (f fixed) WantConfirmations(*lag.Sample) []lag.WantedConfirmation { return nil }
+
 func (f fixed) WantDates(s *lag.Sample) []lag.WantedDate {
 	if f.dates == nil {
 		return nil

@@ -66,6 +66,7 @@ type Sweeper struct {
 
 	last       *layout               // of the last Metadata answer
 	asked      int32                 // the broker that gave it
+	ahead      int32                 // a broker that told newer leader epochs since; −1: none did
 	remembered map[string]knownGroup // the groups of the sweeps before; replaced, never changed
 
 	census *lag.Census // the last
@@ -110,6 +111,7 @@ func NewSweeper(client Client, options Options) *Sweeper {
 		client:     client,
 		options:    options.withDefaults(),
 		asked:      -1,
+		ahead:      -1,
 		remembered: make(map[string]knownGroup),
 		deaf:       make(map[int32]bool),
 		suspended:  make(map[int32]bool),

@@ -14,7 +14,8 @@ import (
 )
 
 // Limits of one sweep's look-ups. With them, and brokers that answer, a look-up
-// is at most four requests a broker, whatever the number of pinned partitions.
+// is at most four requests a broker, whatever the number of pinned partitions, and
+// one more in a sweep that proves something.
 const (
 	// maxLookups is how many partitions of one leader a sweep looks into. What
 	// goes beyond are those that have stood still the shortest.
@@ -64,6 +65,7 @@ type backOff struct {
 //	ListTransactions     at all brokers, for the producers that hold them
 //	DescribeTransactions at the brokers that listed one
 //	ListOffsets          the last stable offset again, at the leaders
+//	Metadata             at all brokers: only where a verdict would be given that was not before; see confirm
 //
 // Another order calls healthy transactions hanging (measurements.md 4). Where a
 // producer was listed by no broker, the last two steps also ask whether that
@@ -124,6 +126,7 @@ func (w *sweep) readTransactions(ctx context.Context) *lag.Transactions {
 	if u.unowned != nil {
 		u.concludeUnowned()
 	}
+	u.confirm(ctx)
 	u.readScanPeriods(ctx)
 	for id, failed := range u.failed {
 		if !failed {
@@ -454,7 +457,25 @@ func (u *lookUp) list(ctx context.Context) {
 	u.askAll(ctx, "ListTransactions", requests,
 		func(id int32, a answered) { u.takeListed(id, a.resp.(*kmsg.ListTransactionsResponse)) },
 		u.missedList)
+	u.doubtRivals()
 	u.result.Uncovered = u.uncovered()
+}
+
+// doubtRivals has no coordinator counted as in office where nobody can tell whether
+// it is: __transaction_state is not listed, and another broker lists the id as well,
+// or may, as it did not answer.
+func (u *lookUp) doubtRivals() {
+	if len(u.layout.transactionState) > 0 {
+		return
+	}
+	listed := make(map[string]int)
+	for i := range u.result.Found {
+		listed[u.result.Found[i].ID]++
+	}
+	for i := range u.result.Found {
+		t := &u.result.Found[i]
+		t.Displaced = listed[t.ID] > 1 || len(u.lacking) > 0
+	}
 }
 
 // missedList notes that a broker did not answer ListTransactions.

@@ -37,6 +37,7 @@ func newWatch(t *testing.T, brokers int, options Options) *watch {
 	options.Now = func() time.Time { return w.now }
 	w.sweeper = NewSweeper(w.fake, options)
 	w.tracker = lag.NewTracker(10 * time.Second)
+	w.sweeper.consult(w.tracker)
 	return w
 }
 

@@ -75,7 +75,8 @@ type Reason string
 // The reasons.
 const (
 	ReasonNone Reason = "none"
-	// ReasonNotYetConfirmed: the first of two sweeps that a proof needs.
+	// ReasonNotYetConfirmed: the first of two sweeps that a proof needs, or too few
+	// brokers have told who leads.
 	ReasonNotYetConfirmed Reason = "not_yet_confirmed"
 	// ReasonStaleAnswer: the producers that the leader described are not those
 	// of the offsets.
@@ -262,6 +263,9 @@ func (e *evidence) find() finding {
 	}
 	f := e.findOwner(first)
 	f.producer = first
+	if c := l.Confirmed; f.suspect != "" && c != "" && c != ReasonNone && c != ReasonNotYetConfirmed {
+		f.reason, f.suspect = c, "" // who says so had lost its office
+	}
 	return f
 }
 
@@ -421,7 +425,7 @@ func (m *partitionMemory) follow(f finding, e evidence) *blockerMemory {
 		// The offset has moved to the log start. Perhaps the next sweep sees the
 		// same transaction there: what is known of it stays.
 		return fresh
-	case b == nil || b.producer != holder.ID || b.start != holder.Start.value:
+	case b == nil || !b.isOf(*holder):
 		b = &blockerMemory{producer: holder.ID, start: holder.Start.value, since: e.at, coordinator: NoBroker}
 		m.blocker = b
 	}
@@ -434,6 +438,11 @@ func (m *partitionMemory) follow(f finding, e evidence) *blockerMemory {
 	}
 	b.weigh(f, e)
 	return b
+}
+
+// isOf says whether what is remembered is the transaction that a producer has open.
+func (b *blockerMemory) isOf(p Producer) bool {
+	return p.Start.known && b.producer == p.ID && b.start == p.Start.value
 }
 
 // date notes when the transaction of a finding began.
@@ -460,6 +469,10 @@ func (b *blockerMemory) startedBy() (time.Time, AgeSource) {
 // That nobody owns a transaction is proven by two look-ups in the same terms of
 // all coordinators: each had loaded its partition when the first ended, so that
 // the list of the second was whole.
+//
+// The second of two also needs a majority of the brokers to say that those who were
+// asked lead (Lookup.Confirmed): brokers that are cut off from the controller agree
+// with each other on what was.
 func (b *blockerMemory) weigh(f finding, e evidence) {
 	if b.proven == Ownerless && e.contradictsOwnerless(f) {
 		b.proven = ""
@@ -471,15 +484,25 @@ func (b *blockerMemory) weigh(f finding, e evidence) {
 		}
 		return
 	}
-	again := b.suspected == f.suspect && b.suspectedIn+1 == e.sweep
-	if f.suspect == Ownerless {
-		again = again && slices.Equal(b.suspectedTerms, e.transactions.Terms)
-		b.suspectedTerms = e.transactions.Terms
-	}
-	b.suspected, b.suspectedIn = f.suspect, e.sweep
-	if again && (f.suspect == Hanging || b.proven == "") {
+	if b.completes(f, e) && e.partition.Lookup.Confirmed == ReasonNone {
 		b.proven = f.suspect
 	}
+	b.suspected, b.suspectedIn = f.suspect, e.sweep
+	if f.suspect == Ownerless {
+		b.suspectedTerms = e.transactions.Terms
+	}
+}
+
+// completes says whether a finding is the second half of a proof that there is not
+// yet.
+func (b *blockerMemory) completes(f finding, e evidence) bool {
+	switch {
+	case f.suspect == "" || b.suspected != f.suspect || b.suspectedIn+1 != e.sweep || b.proven == f.suspect:
+		return false
+	case f.suspect == Ownerless:
+		return b.proven == "" && slices.Equal(b.suspectedTerms, e.transactions.Terms)
+	}
+	return true
 }
 
 // contradictsOwnerless says whether a coordinator knows the transaction, or one

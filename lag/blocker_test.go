@@ -61,6 +61,7 @@ type lookedUp struct {
 	epochs    []LeaderEpoch // of the coordinators
 	leader    Reason        // why the leader did not describe producers
 	reread    Reason        // why the last stable offset was not read again
+	confirmed Reason        // whether the brokers agree on who leads
 	unasked   bool          // no coordinator was asked
 	not       bool          // nothing was looked up
 	brokers   []Broker      // of the cluster; nil for all
@@ -68,6 +69,9 @@ type lookedUp struct {
 
 	want string // see showBlocker
 }
+
+// unasked stands for no brokers that were asked who leads.
+const unasked Reason = "unasked"
 
 func orNone(r Reason) Reason {
 	if r == "" {
@@ -83,7 +87,10 @@ func (l lookedUp) sample() Sample {
 		p = four(l.at, 0, none, none, none, none)
 	}
 	if !l.not && !l.unread {
-		p.Lookup = &Lookup{ProducersFailed: orNone(l.leader), LastStableFailed: orNone(l.reread)}
+		p.Lookup = &Lookup{ProducersFailed: orNone(l.leader), LastStableFailed: orNone(l.reread), Confirmed: orNone(l.confirmed)}
+		if l.confirmed == unasked {
+			p.Lookup.Confirmed = ""
+		}
 		if l.leader == "" {
 			p.Lookup.Producers = l.producers
 		}
@@ -359,8 +366,30 @@ func TestVerdicts(t *testing.T) {
 			{at: 50, lso: 8, hwm: 8, want: "-"},
 			{at: 60, lso: 8, hwm: 9, producers: []Producer{open(1, 1, 8, none)}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, want: "unknown not_yet_confirmed x at 2 (1,1) of 1, 0s observed"},
 		}},
+		{"the brokers know of a newer leader: it needs two more sweeps", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, want: "unknown not_yet_confirmed x at 2 (1,0) of 1, 0s observed"},
+			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, confirmed: ReasonLeaderChanged, want: "unknown leader_changed x at 2 (1,0) of 1, 10s observed"},
+			{at: 40, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, want: "unknown not_yet_confirmed x at 2 (1,0) of 1, 20s observed"},
+			{at: 50, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, want: "hanging x at 2 (1,0) of 1, 30s observed"},
+		}},
+		{"too few brokers say who leads: it is asked again", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, want: "unknown not_yet_confirmed x at 2 (1,0) of 1, 0s observed"},
+			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, confirmed: ReasonNotYetConfirmed, want: "unknown not_yet_confirmed x at 2 (1,0) of 1, 10s observed"},
+			{at: 40, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, want: "hanging x at 2 (1,0) of 1, 20s observed"},
+		}},
+		{"nobody was asked who leads", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, want: "unknown not_yet_confirmed x at 2 (1,0) of 1, 0s observed"},
+			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, confirmed: unasked, want: "unknown not_yet_confirmed x at 2 (1,0) of 1, 10s observed"},
+		}},
 
 		// Ownerless.
+		{"the brokers know of a newer coordinator, then nobody does", []lookedUp{
+			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, want: "unknown not_yet_confirmed (1,0) of 1, 0s observed"},
+			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, confirmed: ReasonCoordinatorUnavailable, want: "unknown coordinator_unavailable (1,0) of 1, 10s observed"},
+			{at: 40, lso: 3, hwm: 7, producers: []Producer{p1}, want: "unknown not_yet_confirmed (1,0) of 1, 20s observed"},
+			{at: 50, lso: 3, hwm: 7, producers: []Producer{p1}, want: "ownerless (1,0) of 1, 30s observed"},
+			{at: 60, lso: 3, hwm: 7, producers: []Producer{p1}, confirmed: unasked, want: "ownerless (1,0) of 1, 40s observed"},
+		}},
 		{"case 10: nobody knows the producer, on two sweeps", []lookedUp{
 			{at: 20, lso: 3, hwm: 7, producers: []Producer{p1}, want: "unknown not_yet_confirmed (1,0) of 1, 0s observed"},
 			{at: 30, lso: 3, hwm: 7, producers: []Producer{p1}, want: "ownerless (1,0) of 1, 10s observed"},
@@ -691,6 +720,49 @@ func TestWantedProducers(t *testing.T) {
 			got, holder := c.partition.WantedProducers()
 			if !slices.Equal(got, c.want) || holder != c.holder {
 				t.Errorf("got %v, %t, want %v, %t", got, holder, c.want, c.holder)
+			}
+		})
+	}
+}
+
+// A sweep asks who leads where a verdict would be given that was not before, and not
+// where it stands or is not near.
+func TestWantConfirmations(t *testing.T) {
+	hangs := lookedUp{lso: 3, hwm: 7, producers: []Producer{open(1, 0, 3, none)}, found: []Transaction{transaction("x", 1, CompleteCommit, 0, 60)}, confirmed: unasked}
+	unowned, ongoing, another := hangs, hangs, hangs
+	unowned.found = nil
+	ongoing.found = []Transaction{transaction("x", 1, Ongoing, 0, 60, 0)}
+	another.producers = []Producer{open(2, 0, 3, none)}
+	another.found = []Transaction{transaction("x", 2, CompleteCommit, 0, 60)}
+	proven := hangs
+	proven.confirmed = ""
+	for _, c := range []struct {
+		reason string
+		sweeps []lookedUp
+		want   []WantedConfirmation
+	}{
+		{"the first sweep", []lookedUp{hangs}, nil},
+		{"the second", []lookedUp{hangs, hangs}, []WantedConfirmation{{"t", 0, "x"}}},
+		{"the second, of a producer that nobody knows", []lookedUp{unowned, unowned}, []WantedConfirmation{{"t", 0, ""}}},
+		{"the third, as the second was not confirmed", []lookedUp{hangs, hangs, hangs}, []WantedConfirmation{{"t", 0, "x"}}},
+		{"it is proven", []lookedUp{hangs, proven, hangs}, nil},
+		{"it was proven before it was ongoing", []lookedUp{hangs, proven, ongoing, hangs, hangs}, []WantedConfirmation{{"t", 0, "x"}}},
+		{"it was ongoing between", []lookedUp{hangs, ongoing, hangs}, nil},
+		{"first nobody knew it", []lookedUp{unowned, hangs}, nil},
+		{"it is another transaction", []lookedUp{hangs, another}, nil},
+		{"nothing was looked up between", []lookedUp{hangs, {lso: 3, hwm: 7, not: true}, hangs}, nil},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			tracker := NewTracker(10 * time.Second)
+			last := len(c.sweeps) - 1
+			for i, l := range c.sweeps[:last] {
+				l.at = float64(10 * i)
+				tracker.Observe(l.sample())
+			}
+			c.sweeps[last].at = float64(10 * last)
+			s := c.sweeps[last].sample()
+			if got := tracker.WantConfirmations(&s); !slices.Equal(got, c.want) {
+				t.Errorf("wants %v, want %v", got, c.want)
 			}
 		})
 	}

@@ -33,6 +33,14 @@ type Lookup struct {
 	// ReasonNone.
 	LastStable       Reading
 	LastStableFailed Reason
+
+	// Confirmed says whether the brokers agree on who leads the partition and who
+	// coordinates its transaction, asked after all else: ReasonNone when more than
+	// half of them told what the sweep went by and none told a newer leader epoch;
+	// ReasonLeaderChanged or ReasonCoordinatorUnavailable when one did;
+	// ReasonNotYetConfirmed when too few told. Empty where nobody was asked, as for
+	// all but those of Tracker.WantConfirmations.
+	Confirmed Reason
 }
 
 // Producer is one producer of a partition, as DescribeProducers describes it.
@@ -95,7 +103,8 @@ type Transaction struct {
 	// Displaced says that another broker leads the partition of
 	// __transaction_state that keeps the id, or none, as far as the sweep's
 	// Metadata knows: the coordinator has just taken office, or does not know yet
-	// that it has lost it, and its word is the older one.
+	// that it has lost it, and its word is the older one. Where Metadata does not
+	// list that topic, it says that another broker lists the id as well, or may.
 	Displaced bool
 
 	// Undescribed is why the coordinator's description is not known; if it is

@@ -79,6 +79,56 @@ func (t *Tracker) WantFetches(s *Sample) []WantedFetch {
 	return wants
 }
 
+// WantedConfirmation is a partition of which a view after the sample would say for
+// the first time that its transaction hangs, or is ownerless: whether the brokers
+// agree on who leads it, and who coordinates, is answered by Lookup.Confirmed.
+type WantedConfirmation struct {
+	Topic     string
+	Partition int32
+
+	// TransactionalID is the id whose coordinator contradicts the partition; empty
+	// where all coordinators count, as none of them knows the transaction.
+	TransactionalID string
+}
+
+// WantConfirmations returns the partitions of which a verdict would be proven by the
+// sample, if the brokers agree on who leads. It changes nothing.
+func (t *Tracker) WantConfirmations(s *Sample) []WantedConfirmation {
+	var wants []WantedConfirmation
+	for i := range s.Topics {
+		topic := &s.Topics[i]
+		memory := t.topics[topic.Name]
+		if memory == nil || recreated(memory.id, topic.ID) {
+			continue
+		}
+		for j := range topic.Partitions {
+			p := &topic.Partitions[j]
+			if p.Lookup == nil {
+				continue
+			}
+			m := memory.partition(p.Number)
+			if m == nil || m.blocker == nil {
+				continue
+			}
+			e := evidence{topic: topic.Name, partition: p, transactions: s.Transactions, brokers: s.Cluster.value.Brokers, sweep: t.sweeps + 1}
+			var below bool
+			if e.lso, e.logStart, below, _ = p.Pinned(); !below {
+				continue
+			}
+			f := e.find()
+			if f.producer == nil || !m.blocker.isOf(*f.producer) || !m.blocker.completes(f, e) {
+				continue
+			}
+			want := WantedConfirmation{Topic: topic.Name, Partition: p.Number}
+			if f.transaction != nil {
+				want.TransactionalID = f.transaction.ID
+			}
+			wants = append(wants, want)
+		}
+	}
+	return wants
+}
+
 // unread is a commit of a sample below the high watermark, with what there will
 // be to say about it.
 type unread struct {

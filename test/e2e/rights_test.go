@@ -103,7 +103,8 @@ func TestRightsOnSimulator(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			properties := litmus.Properties()
 			maps.Copy(properties, security)
-			maps.Copy(properties, given(t, name, text))
+			_, own := given(t, name, text)
+			maps.Copy(properties, own)
 			cluster, err := simbroker.Start(simbroker.Config{Brokers: 3, Properties: properties, Clock: simbroker.Simulated(epoch), Seed: 1})
 			if err != nil {
 				t.Fatal(err)

@@ -51,6 +51,7 @@ func texts(t *testing.T, folder string) map[string]string {
 // play plays a text on a stage and reports every output that differs.
 func play(t *testing.T, folder, name, text string, s *stage, opts scenario.Options, write bool) {
 	t.Helper()
+	s.t = t
 	story, err := scenario.Parse(name, text, s.verbs()...)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +97,8 @@ func playOnSimulator(t *testing.T, features map[string]int16, folders ...string)
 			text := all[name]
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				w := newWorldOf(t, 3, given(t, name, text), features)
+				brokers, properties := given(t, name, text)
+				w := newWorldOf(t, brokers, properties, features)
 				s := newStage()
 				s.cluster, s.witness, s.sim = w, w.witness, w.sim
 				s.restart = func() *exporter {
@@ -110,18 +112,18 @@ func playOnSimulator(t *testing.T, features map[string]int16, folders ...string)
 	}
 }
 
-// given are the properties that a text needs.
-func given(t *testing.T, name, text string) map[string]string {
+// given are how many brokers a text needs, and with which properties.
+func given(t *testing.T, name, text string) (brokers int, properties map[string]string) {
 	t.Helper()
 	story, err := scenario.Parse(name, text, newStage().verbs()...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	properties := map[string]string{}
+	properties = map[string]string{}
 	for _, p := range story.Properties {
 		properties[p.Name] = p.Value
 	}
-	return properties
+	return story.Brokers, properties
 }
 
 // The texts of testdata/both and testdata/long give the same samples on a real
