@@ -63,8 +63,14 @@ const (
 	// DeleteOffset removes a group's commit: Group, Topic, Partition.
 	DeleteOffset Kind = "delete_offset"
 	// DeleteRecords: Topic, Partition, Offset (the low watermark that was
-	// answered). The sight of a log start that retention moved counts as one.
+	// answered: every live replica's log starts there). Without an answer it may
+	// have been done by the leader alone, whose successor's log may start lower.
 	DeleteRecords Kind = "delete_records"
+	// LogStart is the sight of a log start that no DeleteRecords is known to have
+	// made: Topic, Partition, Offset. It moved there between Sent and Answered;
+	// if Answered is zero, perhaps only on a replica that does not lead. A leader
+	// that comes later may have a log that starts lower.
+	LogStart Kind = "log_start"
 	// LoseRecords says that a change of leader lost records of a partition: Topic,
 	// Partition. From Sent on its offsets are no longer judged but for their
 	// order, and may go back.

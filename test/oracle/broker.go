@@ -304,6 +304,22 @@ func holders(list []seat, s, e moment) map[int32]bool {
 	return out
 }
 
+// anotherAfter is the first moment, from one on, at which somebody else may have
+// held the office than before.
+func anotherAfter(list []seat, from moment) moment {
+	var before []int32
+	for i, st := range list {
+		if i+1 < len(list) && list[i+1].from <= from {
+			continue
+		}
+		if before != nil && !slices.Equal(before, st.who) || len(st.who) != 1 {
+			return max(from, st.from)
+		}
+		before = st.who
+	}
+	return never
+}
+
 // excused says whether an outage of one of the holders may have cost what the
 // office answers within [s, e].
 func (f *fleet) excused(who map[int32]bool, moves func(broker int32, o outage) bool, s, e moment) bool {

@@ -26,8 +26,12 @@ type partition struct {
 	risky      []window // appends that only the leader may have, until they are replicated
 
 	start steps // log start offset
-	end   steps // log end offset: one event an entry of the log
-	high  steps // high watermark: the same entries, when they were replicated
+	// alone is since when the log may have started lower on replicas than it did at
+	// the leader; never if it did not.
+	alone moment
+
+	end  steps // log end offset: one event an entry of the log
+	high steps // high watermark: the same entries, when they were replicated
 
 	spans   []span
 	latest  []moment // of spans[:i+1], the latest closing: for cutting a search short

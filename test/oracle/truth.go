@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (l *learner) learn(a Act) error {
 		l.learnGroup(a)
 	case CommitOffset, DeleteOffset:
 		return l.learnCommit(a)
-	case Append, AddPartition, WriteMarker, LostMarker, Marker, DeleteRecords, LoseRecords, ElectLeader, Leader:
+	case Append, AddPartition, WriteMarker, LostMarker, Marker, DeleteRecords, LogStart, LoseRecords, ElectLeader, Leader:
 		return l.learnPartition(a)
 	default:
 		return fmt.Errorf("record: no such kind of act: %q", a.Kind)
@@ -112,7 +113,7 @@ func (l *learner) addPartitions(t *topic, life int, a Act) {
 	for _, replicas := range a.Replicas {
 		t.partitions = append(t.partitions, &partition{
 			placeKey: placeKey{t.name, life, int32(len(t.partitions))},
-			replicas: replicas, minInSync: max(1, a.MinInSync), created: a.window(), lossy: never,
+			replicas: replicas, minInSync: max(1, a.MinInSync), created: a.window(), lossy: never, alone: never,
 		})
 	}
 }
@@ -213,9 +214,12 @@ func (l *learner) learnPartition(a Act) error {
 			l.markers[key] = map[string][]int64{}
 		}
 		l.markers[key][a.TransactionalID] = append(l.markers[key][a.TransactionalID], a.Offset)
-	case DeleteRecords:
+	case DeleteRecords, LogStart:
 		p.start.values = append(p.start.values, a.Offset)
 		p.start.windows = append(p.start.windows, a.window())
+		if a.Kind == LogStart || a.Answered.IsZero() {
+			p.alone = min(p.alone, momentOf(a.Sent))
+		}
 	case LoseRecords:
 		p.lossy = min(p.lossy, momentOf(a.Sent))
 	case ElectLeader:
@@ -261,15 +265,15 @@ func (l *learner) finishPartition(p *partition) error {
 		}
 	}
 	p.registered = register(txns, l.written[key])
-	p.settleStart()
-	if len(p.start.windows) > 0 {
-		p.start.reverts = l.fleet.killedAfter(p, p.start.windows[0].early)
-	}
 	var first []int32
 	if len(p.replicas) > 0 {
 		first = p.replicas[:1]
 	}
 	p.leaders = l.fleet.seats(first, p.replicas, p.created.early, l.sights[key], p.elections)
+	p.settleStart()
+	if len(p.start.windows) > 0 {
+		p.start.reverts = min(l.fleet.killedAfter(p, p.start.windows[0].early), anotherAfter(p.leaders, p.alone))
+	}
 	for id, offsets := range l.markers[key] {
 		slices.Sort(offsets)
 		l.markers[key][id] = offsets
@@ -281,24 +285,25 @@ func (l *learner) finishPartition(p *partition) error {
 	return nil
 }
 
-// settleStart puts the log starts in order: one that is no higher than one
-// before it changes nothing.
+// settleStart puts the log starts in order. One that is no higher than one before
+// it changes nothing: the log starts at a value or above as soon, and as surely, as
+// at any that is higher.
 func (p *partition) settleStart() {
-	type event struct {
-		value int64
-		w     window
+	values, windows := p.start.values, p.start.windows
+	byValue := make([]int, len(values))
+	for i := range byValue {
+		byValue[i] = i
 	}
-	var list []event
-	for i, v := range p.start.values {
-		list = append(list, event{v, p.start.windows[i]})
-	}
-	slices.SortStableFunc(list, func(a, b event) int { return int(min(max(a.value-b.value, -1), 1)) })
+	slices.SortStableFunc(byValue, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 	p.start = steps{reverts: never}
-	for _, ev := range list {
-		p.start.values = append(p.start.values, ev.value)
-		p.start.windows = append(p.start.windows, ev.w)
+	for _, i := range byValue {
+		p.start.values = append(p.start.values, values[i])
+		p.start.windows = append(p.start.windows, windows[i])
 	}
-	order(p.start.windows)
+	for i := len(windows) - 2; i >= 0; i-- {
+		w, above := &p.start.windows[i], p.start.windows[i+1]
+		w.early, w.late = min(w.early, above.early), min(w.late, above.late)
+	}
 }
 
 // lives are the lives of a topic that some moment of [s, e] may belong to, with

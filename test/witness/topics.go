@@ -2,6 +2,7 @@ package witness
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,6 +21,9 @@ func (x exchange) createTopics(req *kmsg.CreateTopicsRequest, resp *kmsg.CreateT
 			continue
 		}
 		x.names[t.TopicID] = t.Topic
+		ofBefore := func(at topicPartition) bool { return at.topic == t.Topic }
+		maps.DeleteFunc(x.starts, func(at topicPartition, _ start) bool { return ofBefore(at) })
+		maps.DeleteFunc(x.highest, func(at topicPartition, _ int64) bool { return ofBefore(at) })
 		x.partCount[t.Topic] = 0
 		delete(x.unplaced, t.Topic)
 		act := oracle.Act{Kind: oracle.CreateTopic, Topic: t.Topic}
@@ -139,48 +143,82 @@ func (x exchange) deleteTopics(req *kmsg.DeleteTopicsRequest, resp *kmsg.DeleteT
 	}
 }
 
-func (x exchange) deleteRecords(resp *kmsg.DeleteRecordsResponse) {
-	if resp == nil {
-		return
+// deleteRecords records what was deleted (rule B8). A leader whose followers did not
+// come along in time has done it alone; one that has lost the partition meanwhile, or
+// did not answer, may have.
+func (x exchange) deleteRecords(req *kmsg.DeleteRecordsRequest, resp *kmsg.DeleteRecordsResponse) {
+	answers := map[topicPartition]kmsg.DeleteRecordsResponseTopicPartition{}
+	if resp != nil {
+		for _, t := range resp.Topics {
+			for _, p := range t.Partitions {
+				answers[topicPartition{t.Topic, p.Partition}] = p
+			}
+		}
 	}
-	for _, t := range resp.Topics {
+	const toHighWatermark = -1
+	for _, t := range req.Topics {
 		for _, p := range t.Partitions {
-			if p.ErrorCode == 0 {
-				x.record(oracle.Act{Kind: oracle.DeleteRecords, Topic: t.Topic, Partition: p.Partition, Offset: p.LowWatermark})
-				x.starts[topicPartition{t.Topic, p.Partition}] = start{p.LowWatermark, x.answered}
+			at := topicPartition{t.Topic, p.Partition}
+			act := oracle.Act{Kind: oracle.DeleteRecords, Topic: at.topic, Partition: at.partition, Offset: p.Offset}
+			answer, answered := answers[at]
+			switch {
+			case answered && answer.ErrorCode == 0 && (p.Offset == toHighWatermark || p.Offset == answer.LowWatermark):
+				act.Offset = answer.LowWatermark
+				x.record(act)
+				x.starts[at] = start{act.Offset, x.answered}
+			case answered && answer.ErrorCode == 0: // something had moved it further before
+				x.sawStart(at, answer.LowWatermark)
+			case p.Offset == toHighWatermark: // a sight of it will tell
+			case answered && answer.ErrorCode == requestTimedOut:
+				act.Kind = oracle.LogStart
+				x.record(act)
+			case x.silent(), answered && answer.ErrorCode == notLeaderOrFollower:
+				i := x.record(act)
+				x.acts[i].Answered = time.Time{}
 			}
 		}
 	}
 }
 
-// sawStart records the sight of a log start that nobody's DeleteRecords made:
-// retention moved it since the sight before.
+// sawStart records the sight of a leader's log start that nobody's DeleteRecords is
+// known to have made: retention moved it since the sight before.
 func (x exchange) sawStart(at topicPartition, offset int64) {
-	before, known := x.starts[at]
-	if offset > before.offset && !kafka.IsInternal(at.topic) {
-		since := x.sent
-		for i := len(x.acts) - 1; i >= 0; i-- {
-			if a := &x.acts[i]; a.Kind == oracle.CreateTopic && a.Topic == at.topic {
-				since = a.Sent
-				break
-			}
-		}
-		if known {
-			since = before.seen
-		}
-		x.acts = append(x.acts, oracle.Act{Kind: oracle.DeleteRecords, Sent: since, Answered: x.answered,
+	if before := x.starts[at]; offset != before.offset && !kafka.IsInternal(at.topic) {
+		x.acts = append(x.acts, oracle.Act{Kind: oracle.LogStart, Sent: x.since(at), Answered: x.answered,
 			Topic: at.topic, Partition: at.partition, Offset: offset})
 	}
-	if offset >= before.offset {
-		x.starts[at] = start{offset, x.sent}
-	}
+	x.starts[at] = start{offset, x.sent}
 }
 
+// sawStartSomewhere records the sight of a log start that may be that of a follower.
+func (x exchange) sawStartSomewhere(at topicPartition, offset int64) {
+	if offset > max(x.starts[at].offset, x.highest[at]) && !kafka.IsInternal(at.topic) {
+		x.acts = append(x.acts, oracle.Act{Kind: oracle.LogStart, Sent: x.since(at), Topic: at.topic, Partition: at.partition, Offset: offset})
+	}
+	x.highest[at] = max(x.highest[at], offset)
+}
+
+// since is when the log start was last seen at a leader, or else when its topic was
+// created.
+func (x exchange) since(at topicPartition) time.Time {
+	if before, known := x.starts[at]; known {
+		return before.seen
+	}
+	for i := len(x.acts) - 1; i >= 0; i-- {
+		if a := &x.acts[i]; a.Kind == oracle.CreateTopic && a.Topic == at.topic {
+			return a.Sent
+		}
+	}
+	return x.sent
+}
+
+// listOffsets takes in the log starts that leaders tell: only whoever asks as a
+// consumer is answered by nobody else (rule E1).
 func (x exchange) listOffsets(req *kmsg.ListOffsetsRequest, resp *kmsg.ListOffsetsResponse) {
-	if resp == nil {
+	const consumer, earliest = -1, -2
+	if resp == nil || req.ReplicaID != consumer {
 		return
 	}
-	const earliest = -2
 	asked := map[topicPartition]bool{}
 	for _, t := range req.Topics {
 		for _, p := range t.Partitions {
@@ -196,14 +234,22 @@ func (x exchange) listOffsets(req *kmsg.ListOffsetsRequest, resp *kmsg.ListOffse
 	}
 }
 
-func (x exchange) fetch(resp *kmsg.FetchResponse) {
+// fetch takes in the log starts that an answer tells. From version 11 on any replica
+// answers (rule D1).
+func (x exchange) fetch(req *kmsg.FetchRequest, resp *kmsg.FetchResponse) {
 	if resp == nil {
 		return
 	}
+	const byAnyReplica = 11
 	for _, t := range resp.Topics {
 		for _, p := range t.Partitions {
-			if p.ErrorCode == 0 {
-				x.sawStart(topicPartition{x.topic(t.Topic, t.TopicID), p.Partition}, p.LogStartOffset)
+			at := topicPartition{x.topic(t.Topic, t.TopicID), p.Partition}
+			switch {
+			case p.ErrorCode != 0 || p.LogStartOffset < 0:
+			case req.Version < byAnyReplica:
+				x.sawStart(at, p.LogStartOffset)
+			default:
+				x.sawStartSomewhere(at, p.LogStartOffset)
 			}
 		}
 	}

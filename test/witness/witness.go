@@ -32,7 +32,8 @@ type Witness struct {
 	open      map[int64]*transaction   // by producer id
 	batches   map[batchKey]int         // idempotent batches → index of their act
 	partCount map[string]int           // partitions that a topic's record has
-	starts    map[topicPartition]start // log starts as last seen
+	starts    map[topicPartition]start // log starts as last seen at a leader
+	highest   map[topicPartition]int64 // log starts as seen anywhere
 }
 
 type topicPartition struct {
@@ -65,7 +66,7 @@ type batchKey struct {
 func New(brokers []int32, timing oracle.Timing, since time.Time) *Witness {
 	w := &Witness{
 		names: map[[16]byte]string{}, unplaced: map[string][]oracle.Act{}, producers: map[string]int64{},
-		open: map[int64]*transaction{}, batches: map[batchKey]int{}, partCount: map[string]int{}, starts: map[topicPartition]start{},
+		open: map[int64]*transaction{}, batches: map[batchKey]int{}, partCount: map[string]int{}, starts: map[topicPartition]start{}, highest: map[topicPartition]int64{},
 	}
 	w.Add(oracle.Act{Kind: oracle.Cluster, Sent: since, Answered: since, Brokers: brokers, Timing: &timing})
 	return w
@@ -108,11 +109,11 @@ func (w *Witness) Exchange(sent, answered time.Time, req kmsg.Request, resp kmsg
 	case *kmsg.MetadataRequest:
 		x.metadata(as[*kmsg.MetadataResponse](resp))
 	case *kmsg.DeleteRecordsRequest:
-		x.deleteRecords(as[*kmsg.DeleteRecordsResponse](resp))
+		x.deleteRecords(req, as[*kmsg.DeleteRecordsResponse](resp))
 	case *kmsg.ListOffsetsRequest:
 		x.listOffsets(req, as[*kmsg.ListOffsetsResponse](resp))
 	case *kmsg.FetchRequest:
-		x.fetch(as[*kmsg.FetchResponse](resp))
+		x.fetch(req, as[*kmsg.FetchResponse](resp))
 	case *kmsg.ElectLeadersRequest:
 		x.electLeaders(req, as[*kmsg.ElectLeadersResponse](resp))
 	case *kmsg.ProduceRequest:

@@ -206,3 +206,84 @@ func TestElectionsByTheirAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestDeletionsByTheirAnswers: records were deleted everywhere, by their leader alone,
+// perhaps, or not at all.
+func TestDeletionsByTheirAnswers(t *testing.T) {
+	sent := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	answered := sent.Add(time.Second)
+	everywhere := oracle.Act{Kind: oracle.DeleteRecords, Sent: sent, Answered: answered, Topic: "t", Partition: 1, Offset: 8}
+	perhaps, alone, sight := everywhere, everywhere, everywhere
+	perhaps.Answered = time.Time{}
+	alone.Kind = oracle.LogStart
+	sight.Kind, sight.Offset = oracle.LogStart, 9
+	for _, tt := range []struct {
+		name string
+		to   int64
+		code int16 // −1: no answer
+		low  int64
+		want []oracle.Act
+	}{
+		{"deleted", 8, 0, 8, []oracle.Act{everywhere}},
+		{"deleted up to the high watermark", -1, 0, 8, []oracle.Act{everywhere}},
+		{"more was deleted before", 8, 0, 9, []oracle.Act{sight}},
+		{"OFFSET_OUT_OF_RANGE", 8, 1, -1, nil},
+		{"NOT_LEADER_OR_FOLLOWER", 8, 6, -1, []oracle.Act{perhaps}},
+		{"NOT_LEADER_OR_FOLLOWER, up to the high watermark", -1, 6, -1, nil},
+		{"REQUEST_TIMED_OUT", 8, 7, 0, []oracle.Act{alone}},
+		{"no answer", 8, -1, 0, []oracle.Act{perhaps}},
+	} {
+		req, resp := kmsg.NewPtrDeleteRecordsRequest(), kmsg.NewPtrDeleteRecordsResponse()
+		req.Topics = []kmsg.DeleteRecordsRequestTopic{{Topic: "t", Partitions: []kmsg.DeleteRecordsRequestTopicPartition{{Partition: 1, Offset: tt.to}}}}
+		resp.Topics = []kmsg.DeleteRecordsResponseTopic{{Topic: "t", Partitions: []kmsg.DeleteRecordsResponseTopicPartition{{Partition: 1, ErrorCode: tt.code, LowWatermark: tt.low}}}}
+		w := witness.New([]int32{1}, oracle.Timing{}, sent)
+		if tt.code < 0 {
+			w.Exchange(sent, answered, req, nil)
+		} else {
+			w.Exchange(sent, answered, req, resp)
+		}
+		if got := w.Acts()[1:]; !reflect.DeepEqual(got, tt.want) && len(got)+len(tt.want) > 0 {
+			t.Errorf("%s: recorded %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestSightsOfLogStarts: what a leader says of its log start is true of the partition,
+// what a replica says may be of that alone.
+func TestSightsOfLogStarts(t *testing.T) {
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(second int) time.Time { return begin.Add(time.Duration(second) * time.Second) }
+	w := witness.New([]int32{1, 2}, oracle.Timing{}, begin)
+	list := func(second int, replica int32, start int64) {
+		req, resp := kmsg.NewPtrListOffsetsRequest(), kmsg.NewPtrListOffsetsResponse()
+		req.ReplicaID = replica
+		req.Topics = []kmsg.ListOffsetsRequestTopic{{Topic: "t", Partitions: []kmsg.ListOffsetsRequestTopicPartition{{Timestamp: -2}}}}
+		resp.Topics = []kmsg.ListOffsetsResponseTopic{{Topic: "t", Partitions: []kmsg.ListOffsetsResponseTopicPartition{{Offset: start}}}}
+		w.Exchange(at(second), at(second+1), req, resp)
+	}
+	fetch := func(second int, version int16, start int64) {
+		req, resp := kmsg.NewPtrFetchRequest(), kmsg.NewPtrFetchResponse()
+		req.SetVersion(version)
+		resp.Topics = []kmsg.FetchResponseTopic{{Topic: "t", Partitions: []kmsg.FetchResponseTopicPartition{{LogStartOffset: start}}}}
+		w.Exchange(at(second), at(second+1), req, resp)
+	}
+	list(0, -1, 0)   // as it was created
+	fetch(10, 12, 5) // perhaps by a follower
+	fetch(11, 12, 5) // the same again
+	list(12, -2, 5)  // by a follower
+	list(20, -1, 3)  // by the leader
+	fetch(30, 10, 5) // by the leader
+	list(40, -1, 4)  // by another leader
+	want := []oracle.Act{
+		{Sent: at(0), Offset: 5},
+		{Sent: at(0), Answered: at(21), Offset: 3},
+		{Sent: at(20), Answered: at(31), Offset: 5},
+		{Sent: at(30), Answered: at(41), Offset: 4},
+	}
+	for i := range want {
+		want[i].Kind, want[i].Topic = oracle.LogStart, "t"
+	}
+	if got := w.Acts()[1:]; !reflect.DeepEqual(got, want) {
+		t.Errorf("recorded\n%+v, want\n%+v", got, want)
+	}
+}
