@@ -31,7 +31,7 @@ type life struct {
 	counters map[string]float64
 	seen     map[ref]*sight
 	blocked  map[ref]blockage
-	begun    moment // when its first sweep began
+	watched  map[ref]*watched
 }
 
 // sight is the last look at one partition.
@@ -62,11 +62,8 @@ func (j *Judge) Learned(truth *Truth) { j.truth = truth }
 func (j *Judge) Judge(sc Scrape) []Violation {
 	l := j.lives[sc.Exporter]
 	if l == nil {
-		l = &life{counters: map[string]float64{}, seen: map[ref]*sight{}, blocked: map[ref]blockage{}}
+		l = &life{counters: map[string]float64{}, seen: map[ref]*sight{}, blocked: map[ref]blockage{}, watched: map[ref]*watched{}}
 		j.lives[sc.Exporter] = l
-	}
-	if l.begun == 0 && !sc.Start.IsZero() {
-		l.begun = momentOf(sc.Start)
 	}
 	v := &verdict{judge: j, life: l, scrape: sc, s: momentOf(sc.Start), e: momentOf(sc.End)}
 	page, err := parse(sc.Text)
@@ -82,6 +79,7 @@ func (j *Judge) Judge(sc Scrape) []Violation {
 		v.expired()
 		return v.found
 	}
+	v.watch()
 	for _, s := range page.samples {
 		v.one(s)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -94,9 +95,72 @@ func (v *verdict) topicState(s sample) {
 	}
 }
 
+// watched is since when an exporter dates what is appended to a partition by what it
+// sees itself: since a group has a commit there. What was appended before is dated by
+// who dated the record, whose clock the record does not know.
+type watched struct {
+	since moment
+	looks [2]look // the last two, the later one first
+	// gaps are stretches without a look for longer than two periods: what was appended
+	// in one is dated like what was there before, but no older than the look before.
+	gaps []window
+}
+
+// look is one look at a log's end.
+type look struct {
+	s            moment
+	unreplicated bool // it was above the high watermark
+}
+
+// watch takes in which logs' ends the sweep has seen. One that was above the high
+// watermark may have been cut off by the next look, if the leader was another.
+func (v *verdict) watch() {
+	commits := map[ref]bool{}
+	for r := range v.page.byName[committed] {
+		commits[ref{topic: r.topic, partition: r.partition}] = true
+	}
+	for r := range v.page.byName[highWater] {
+		high, _ := v.page.get(highWater, r)
+		end, _ := v.page.get(logEnd, r)
+		now := look{v.s, end > high}
+		w := v.life.watched[r]
+		switch {
+		case w != nil && w.looks[0].s == v.s:
+			continue // scraped twice
+		case w == nil || v.truth().renewed(r.topic, w.looks[0].s, v.e):
+			delete(v.life.watched, r)
+			if commits[r] {
+				v.life.watched[r] = &watched{since: v.s, looks: [2]look{now, now}}
+			}
+			continue
+		}
+		from := w.looks[0].s
+		if w.looks[0].unreplicated && v.moves(r, from) {
+			from = w.looks[1].s
+		}
+		if v.e-from > moment(2*v.scrape.Period) {
+			w.gaps = append(w.gaps, window{from, v.e})
+		}
+		w.looks = [2]look{now, w.looks[0]}
+	}
+}
+
+// moves says whether the partition may have had another leader since a moment.
+func (v *verdict) moves(r ref, since moment) bool {
+	index, err := strconv.ParseInt(r.partition, 10, 32)
+	if err != nil {
+		return true
+	}
+	for _, p := range v.truth().partitions(r.topic, int32(index), since, v.e) {
+		if len(holders(p.leaders, since, v.e)) == 1 {
+			return false
+		}
+	}
+	return true
+}
+
 // hwmAge judges the age of the next unread record against when it was appended.
-// What was appended before the exporter began is dated by clients, whose clocks
-// the record does not know: then it is no younger than the exporter.
+// What was appended before the exporter watched is no younger than that.
 func (v *verdict) hwmAge(s sample) {
 	r := refOf(s)
 	lag, ok := v.page.get(hwmLag, r)
@@ -111,15 +175,24 @@ func (v *verdict) hwmAge(s sample) {
 		return
 	}
 	position := v.position(r)
+	watched := v.life.watched[ref{topic: r.topic, partition: r.partition}]
+	if watched == nil {
+		return
+	}
 	for _, p := range v.partitions(s) {
 		w, ok := p.end.passed(position)
 		if p.lossy <= v.e || !ok {
 			return
 		}
-		least := v.s - max(w.late, v.life.begun)
+		least := v.s - max(w.late, watched.since)
 		most := never
-		if w.early > v.life.begun {
+		if w.early > watched.since {
 			most = v.e - w.early
+			for _, gap := range watched.gaps {
+				if gap.early <= w.late && w.early <= gap.late {
+					most = max(most, v.e-gap.early)
+				}
+			}
 		}
 		slack := moment(max(2*v.scrape.Period, time.Duration(s.value/7*float64(time.Second))) + time.Second)
 		age := moment(s.value * float64(time.Second))

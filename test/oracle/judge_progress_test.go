@@ -47,21 +47,34 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestAgeOfUnreadRecords: what an exporter saw being appended, 80 seconds before
-// the scrape, has the age that it has.
+// TestAgeOfUnreadRecords: what an exporter saw being appended, 80 seconds before the
+// scrape, has the age that it has. What came while it did not look may be dated by who
+// dated the record, but is no older than the look before.
 func TestAgeOfUnreadRecords(t *testing.T) {
-	truth, err := Learn(resting())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for age, want := range map[float64]bool{5: false, 50: false, 75: true, 80: true, 85: true, 120: false} {
-		judge := NewJudge(truth)
-		judge.Judge(Scrape{Exporter: "e", Start: at(-85), End: at(-84.9), At: at(-84.9), Period: time.Second})
-		page := restingPage + fmt.Sprintf("kafka_group_partition_hwm_lag_seconds{group=%q,topic=%q,partition=%q} %v\n", "g", "t", "0", age)
-		found := judge.Judge(Scrape{Exporter: "e", Start: at(0), End: at(0.1), At: at(0.1), Period: time.Second, Text: []byte(page)})
-		wrong := slices.ContainsFunc(found, func(v Violation) bool { return v.Rule == "the age of the next unread record is not true" })
-		if wrong == want {
-			t.Errorf("age %v: found %v", age, found)
+	for _, tt := range []struct {
+		reason string
+		looks  []float64 // seconds before
+		ages   map[float64]bool
+	}{
+		{"seen", []float64{-85, -78, -76, -74}, map[float64]bool{5: false, 50: false, 75: true, 80: true, 85: true, 120: false}},
+		{"in a gap", []float64{-140, -60}, map[float64]bool{5: false, 50: false, 75: true, 120: true, 140: true, 190: false}},
+		{"there before", []float64{-60}, map[float64]bool{5: false, 60: true, 80: true, 1000: true}},
+	} {
+		for age, want := range tt.ages {
+			truth, err := Learn(resting())
+			if err != nil {
+				t.Fatal(err)
+			}
+			judge := NewJudge(truth)
+			for _, second := range tt.looks {
+				judge.Judge(Scrape{Exporter: "e", Start: at(second), End: at(second + 0.1), At: at(second + 0.1), Period: 4 * time.Second, Text: []byte(restingPage)})
+			}
+			page := restingPage + fmt.Sprintf("kafka_group_partition_hwm_lag_seconds{group=%q,topic=%q,partition=%q} %v\n", "g", "t", "0", age)
+			found := judge.Judge(Scrape{Exporter: "e", Start: at(0), End: at(0.1), At: at(0.1), Period: 4 * time.Second, Text: []byte(page)})
+			wrong := slices.ContainsFunc(found, func(v Violation) bool { return v.Rule == "the age of the next unread record is not true" })
+			if wrong == want {
+				t.Errorf("%s, age %v: found %v", tt.reason, age, found)
+			}
 		}
 	}
 }
