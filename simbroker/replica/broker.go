@@ -2,7 +2,6 @@ package replica
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,57 +11,37 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// Deps is what a Broker needs from its surroundings. RoleChanged may be nil.
-type Deps struct {
-	Clock       clock.Clock // the broker's own host
-	Peers       Peers
-	Metadata    Metadata
-	Verifier    Verifier
-	RoleChanged func(RoleChange)
-}
-
 // Broker is one broker's replica manager.
 type Broker struct {
-	id   kafka.BrokerID
-	cfg  Config
-	deps Deps
-	// expires is what all logs ask for producer.id.expiration.ms.
-	expires func() time.Duration
-
-	partitions table[partition]
-	order      []*partition                 // sorted, for whatever visits all
-	configs    map[TopicConfig]*TopicConfig // one of a kind, which partitions share
-	fetchers   map[kafka.BrokerID]*fetcher
-	// followerFetches holds the waiting fetch of each follower: a newer one
-	// takes its place.
-	followerFetches map[kafka.BrokerID]*fetch
-	sessions        map[kafka.BrokerID]*followerSession // by follower
-	lastSession     uint64                              // number of this broker's last session with a leader
-
-	unsaved []*partition // whose high watermark has moved since the last checkpoint
-	behind  []*partition // led here, with followers that may not be at the log end
-
-	due    []func()       // answers and checks for the next event
-	spare  []func()       // what was due, empty
-	answer *clock.Timer   // that event
-	tasks  []*clock.Timer // the periodic tasks' next runs
+	*partitions
+	fetches  fetches
+	sessions sessions
+	fetchers fetchers
+	tasks    []*clock.Timer // the periodic tasks' next runs
 }
 
 // New returns a running broker that hosts nothing.
 func New(id kafka.BrokerID, cfg Config, deps Deps) *Broker {
-	b := &Broker{id: id, cfg: cfg, deps: deps, partitions: table[partition]{}, configs: map[TopicConfig]*TopicConfig{}}
-	b.expires = func() time.Duration { return b.cfg.ProducerIDExpiration }
+	h := &host{process: &process{id: id, cfg: cfg, deps: deps}}
+	ps := newPartitions(h)
+	b := &Broker{
+		partitions: ps,
+		fetches:    fetches{partitions: ps},
+		sessions:   sessions{partitions: ps},
+		fetchers:   fetchers{partitions: ps},
+	}
+	h.follow, h.unfollow, h.apply = b.fetchers.follow, b.fetchers.unfollow, b.Apply
 	b.boot()
 	return b
 }
 
 // boot gives the broker the memory of a new process.
 func (b *Broker) boot() {
-	b.fetchers = map[kafka.BrokerID]*fetcher{}
-	b.followerFetches = map[kafka.BrokerID]*fetch{}
-	b.sessions = map[kafka.BrokerID]*followerSession{}
-	b.due, b.spare, b.unsaved, b.behind = nil, nil, nil, nil
-	b.answer = nil
+	b.process.boot()
+	b.unsaved, b.behind = nil, nil
+	b.fetches.ofFollowers = map[kafka.BrokerID]*fetch{}
+	b.sessions.ofFollowers = map[kafka.BrokerID]*followerSession{}
+	b.fetchers.ofLeaders = map[kafka.BrokerID]*fetcher{}
 	b.schedule()
 }
 
@@ -110,48 +89,13 @@ func (b *Broker) regularly(task int, interval time.Duration, f func()) {
 	})
 }
 
-// checkpoint writes the high watermarks that have moved since the last time.
-func (b *Broker) checkpoint() {
-	for _, p := range b.unsaved {
-		p.log.Checkpoint()
-		p.isUnsaved = false
-	}
-	clear(b.unsaved)
-	b.unsaved = b.unsaved[:0]
-}
-
-func (b *Broker) nowMs() int64 { return b.deps.Clock.Now().UnixMilli() }
-
-// later runs f as an event of its own: answers given from within a change of
-// state must not meet it half done.
-func (b *Broker) later(f func()) {
-	b.due = append(b.due, f)
-	switch {
-	case len(b.due) > 1:
-	case b.answer == nil:
-		b.answer = b.deps.Clock.After(0, b.answerDue)
-	default:
-		b.answer.Reset(0)
-	}
-}
-
-func (b *Broker) answerDue() {
-	due := b.due
-	b.due = b.spare
-	for _, f := range due {
-		f()
-	}
-	clear(due)
-	b.spare = due[:0]
-}
-
 // Apply takes a partition's published state: the broker creates the log that
 // it is to host, becomes leader or follower, and deletes the log when it is no
 // longer among the replicas or when the topic id has changed. A state whose
 // partition epoch is older than the known one changes the configuration only.
 func (b *Broker) Apply(state PartitionState) {
 	state.Config = b.shared(state.Config)
-	p := b.partitions.get(state.Partition)
+	p := b.get(state.Partition)
 	if p != nil && p.state.TopicID != state.TopicID {
 		b.Delete(state.Partition)
 		p = nil
@@ -161,63 +105,25 @@ func (b *Broker) Apply(state PartitionState) {
 		return
 	}
 	if p == nil {
-		p = b.host(state)
+		p = b.add(state)
+		b.sessions.meet(p)
 	}
 	p.apply(state)
-}
-
-// shared is the one config of its kind that partitions have.
-func (b *Broker) shared(c *TopicConfig) *TopicConfig {
-	one := b.configs[*c]
-	if one == nil {
-		one = c
-		b.configs[*c] = c
-	}
-	return one
-}
-
-func (b *Broker) host(state PartitionState) *partition {
-	p := &partition{
-		broker: b, state: PartitionState{Partition: state.Partition, TopicID: state.TopicID},
-		log: commitlog.New(&state.Config.Log, b.expires, b.nowMs()),
-	}
-	b.partitions.set(state.Partition, p)
-	for _, id := range slices.Sorted(maps.Keys(b.sessions)) {
-		if fp := b.sessions[id].followed.get(state.Partition); fp != nil {
-			fp.meet(p)
-		}
-	}
-	i, _ := b.place(state.Partition)
-	b.order = slices.Insert(b.order, i, p)
-	return p
-}
-
-func (b *Broker) place(tp kafka.TopicPartition) (int, bool) {
-	return slices.BinarySearchFunc(b.order, tp, func(p *partition, tp kafka.TopicPartition) int {
-		return p.state.Partition.Compare(tp)
-	})
 }
 
 // FetchAnew begins all sessions with leaders anew, as when what may be fetched has
 // changed.
 func (b *Broker) FetchAnew() {
-	for _, id := range slices.Sorted(maps.Keys(b.fetchers)) {
-		b.fetchers[id].restart()
-	}
+	b.fetchers.restart()
 }
 
 // Delete forgets a partition and its log, as when its topic is deleted. What
 // waits for it is answered NOT_LEADER_OR_FOLLOWER.
 func (b *Broker) Delete(tp kafka.TopicPartition) {
-	p := b.partitions.get(tp)
-	if p == nil {
-		return
+	if p := b.get(tp); p != nil {
+		b.remove(tp)
+		p.leave()
 	}
-	b.partitions.remove(tp)
-	if i, ok := b.place(tp); ok {
-		b.order = slices.Delete(b.order, i, i+1)
-	}
-	p.leave()
 }
 
 // Restart is the start of a new process on the old one's disk (rule C12): logs,
@@ -233,31 +139,22 @@ func (b *Broker) Restart(clean bool) {
 	}
 }
 
-// lookup finds a hosted partition, or says why not.
-func (b *Broker) lookup(tp kafka.TopicPartition) (*partition, error) {
-	if p := b.partitions.get(tp); p != nil && p.role != NotHosted {
-		return p, nil
+// Fetch reads records (section D, rule F3), waiting for MinBytes up to MaxWait.
+// Errors, divergence and a partition whose bound lies in a later segment end
+// the wait; so does a newer fetch of the same follower. News of the high
+// watermark alone does not: a follower learns it with its next answer.
+func (b *Broker) Fetch(req FetchRequest, done func(FetchResult)) {
+	if req.Session != nil {
+		b.sessions.fetch(req, done)
+	} else {
+		b.fetches.fetch(req, done)
 	}
-	if b.deps.Metadata.Exists(tp) {
-		return nil, kafka.ErrNotLeaderOrFollower
-	}
-	return nil, kafka.ErrUnknownTopicOrPartition
-}
-
-// lookupLeader finds a partition that this broker leads. One that it only
-// follows is returned with the error, as it knows the leader.
-func (b *Broker) lookupLeader(tp kafka.TopicPartition) (*partition, error) {
-	p, err := b.lookup(tp)
-	if err == nil && p.role != Leader {
-		return p, kafka.ErrNotLeaderOrFollower
-	}
-	return p, err
 }
 
 // Log is the local log of a hosted partition, nil if there is none. It is for
 // reading only.
 func (b *Broker) Log(tp kafka.TopicPartition) *commitlog.Log {
-	if p := b.partitions.get(tp); p != nil {
+	if p := b.get(tp); p != nil {
 		return p.log
 	}
 	return nil
@@ -265,7 +162,7 @@ func (b *Broker) Log(tp kafka.TopicPartition) *commitlog.Log {
 
 // Status describes a hosted partition.
 func (b *Broker) Status(tp kafka.TopicPartition) (PartitionStatus, bool) {
-	p := b.partitions.get(tp)
+	p := b.get(tp)
 	if p == nil {
 		return PartitionStatus{}, false
 	}

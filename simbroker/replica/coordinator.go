@@ -25,7 +25,7 @@ func (b *Broker) Append(req AppendRequest, done func(error)) (kafka.Offset, erro
 	if req.Sequenced {
 		as.BaseSequence = 0
 	}
-	p.settleFollowers()
+	p.settle()
 	appended, err := p.log.AppendCoordinator(commitlog.Build(as, req.Records), commitlog.Append{
 		NowMs: b.nowMs(), LeaderEpoch: p.state.LeaderEpoch,
 		Guard: req.Guard, Verify: b.cfg.TransactionPartitionVerification,
@@ -34,7 +34,7 @@ func (b *Broker) Append(req AppendRequest, done func(error)) (kafka.Offset, erro
 		return kafka.NoOffset, err
 	}
 	p.appended()
-	p.awaitAck(appended.LastOffset+1, orForever(req.Timeout), done)
+	p.awaitAck(appended.LastOffset+1, orForever(req.Timeout), func(_ kafka.Offset, err error) { done(err) })
 	return appended.FirstOffset, nil
 }
 
@@ -47,13 +47,13 @@ func (b *Broker) AppendMarker(tp kafka.TopicPartition, m commitlog.Marker, trans
 	if err != nil {
 		return kafka.NoOffset, err
 	}
-	p.settleFollowers()
+	p.settle()
 	offset, err := p.log.AppendMarker(m, transactionVersion, commitlog.Append{NowMs: b.nowMs(), LeaderEpoch: p.state.LeaderEpoch})
 	if err != nil {
 		return kafka.NoOffset, err
 	}
 	p.appended()
-	p.awaitAck(offset+1, orForever(timeout), done)
+	p.awaitAck(offset+1, orForever(timeout), func(_ kafka.Offset, err error) { done(err) })
 	return offset, nil
 }
 

@@ -9,37 +9,32 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// fetch is a fetch that may have to wait (rule D7).
-type fetch struct {
-	broker *Broker
-	req    FetchRequest
-	done   func(FetchResult) // nil once answered
-	parts  []*partition      // those of the request as they were last found, nil where not hosted
-	timer  *clock.Timer
-	due    bool // it will be answered in the next event
+// fetches serves the fetches that are of no session.
+type fetches struct {
+	*partitions
+	// ofFollowers holds the last fetch of each follower that had to wait: a newer
+	// one ends its wait.
+	ofFollowers map[kafka.BrokerID]*fetch
 }
 
-// fetchWait is a waiting fetch as one of its partitions knows it.
-type fetchWait struct {
-	fetch *fetch
-	index int // of the partition in the request
+// fetch is a fetch that may have to wait (rule D7).
+type fetch struct {
+	among *partitions
+	req   FetchRequest
+	done  func(FetchResult) // nil once answered
+	parts []*partition      // those of the request as they were last found, nil where not hosted
+	timer *clock.Timer
+	due   bool // it will be answered in the next event
 }
 
 // isFollower says whether the fetch counts as an acknowledgement.
 func (f *fetch) isFollower() bool { return f.req.ReplicaID >= 0 }
 
-// Fetch reads records (section D, rule F3), waiting for MinBytes up to MaxWait.
-// Errors, divergence and a partition whose bound lies in a later segment end
-// the wait; so does a newer fetch of the same follower. News of the high
-// watermark alone does not: a follower learns it with its next answer.
-func (b *Broker) Fetch(req FetchRequest, done func(FetchResult)) {
-	if req.Session != nil {
-		b.fetchInSession(req, done)
-		return
-	}
-	f := &fetch{broker: b, req: req, done: done, parts: make([]*partition, len(req.Partitions))}
+// fetch answers at once or when there is enough.
+func (fs *fetches) fetch(req FetchRequest, done func(FetchResult)) {
+	f := &fetch{among: fs.partitions, req: req, done: done, parts: make([]*partition, len(req.Partitions))}
 	if f.isFollower() {
-		if older := b.followerFetches[req.ReplicaID]; older != nil {
+		if older := fs.ofFollowers[req.ReplicaID]; older != nil {
 			older.ready()
 		}
 	}
@@ -49,26 +44,26 @@ func (b *Broker) Fetch(req FetchRequest, done func(FetchResult)) {
 		return
 	}
 	f.wait()
+	if f.isFollower() {
+		fs.ofFollowers[req.ReplicaID] = f
+	}
 }
 
 func (f *fetch) wait() {
 	for i, p := range f.parts {
 		if p != nil {
-			p.fetches = slices.DeleteFunc(p.fetches, func(w fetchWait) bool { return w.fetch.done == nil })
-			p.fetches = append(p.fetches, fetchWait{f, i})
+			p.readers = slices.DeleteFunc(p.readers, func(r reader) bool { return r.fetch.over() })
+			p.readers = append(p.readers, reader{f, i})
 		}
 	}
-	if f.isFollower() {
-		f.broker.followerFetches[f.req.ReplicaID] = f
-	}
-	f.timer = f.broker.deps.Clock.After(f.req.MaxWait, f.answer)
+	f.timer = f.among.deps.Clock.After(f.req.MaxWait, f.answer)
 }
 
 // ready answers the fetch in the next event, with what there is then.
 func (f *fetch) ready() {
 	if !f.due && f.done != nil {
 		f.due = true
-		f.broker.later(f.answer)
+		f.among.later(f.answer)
 	}
 }
 
@@ -77,9 +72,6 @@ func (f *fetch) answer() {
 		return
 	}
 	f.timer.Stop()
-	if f.broker.followerFetches[f.req.ReplicaID] == f {
-		delete(f.broker.followerFetches, f.req.ReplicaID)
-	}
 	result, _ := f.read(false)
 	done := f.done
 	f.done = nil
@@ -90,7 +82,7 @@ func (f *fetch) answer() {
 // follower are taken as news, after the offsets to answer were looked at. It
 // also says whether the answer need not wait.
 func (f *fetch) read(acknowledge bool) (result FetchResult, enough bool) {
-	left := min(f.req.MaxBytes, f.broker.cfg.FetchMaxBytes)
+	left := min(f.req.MaxBytes, f.among.cfg.FetchMaxBytes)
 	atLeastOne := true
 	size := 0
 	result.Partitions = make([]FetchedPartition, len(f.req.Partitions))
@@ -163,7 +155,7 @@ func (f *fetch) readPartition(i, left int, atLeastOne bool, got *FetchedPartitio
 // longest log, then the one that was caught up last, then the one with the
 // highest id. NoBroker keeps the consumer here.
 func (f *fetch) preferred(p *partition, offset kafka.Offset) kafka.BrokerID {
-	b := f.broker
+	b := f.among
 	if !b.cfg.RackAware || f.req.Rack == "" || p.role != Leader || f.readsToEnd() || b.deps.Metadata.Rack(b.id) == f.req.Rack {
 		return kafka.NoBroker
 	}
@@ -192,7 +184,7 @@ func (f *fetch) tellRange(got *FetchedPartition, start, end kafka.Offset) {
 func (f *fetch) find(i int) (p *partition, err error) {
 	at := &f.req.Partitions[i]
 	if p = f.parts[i]; p == nil || p.role == NotHosted {
-		if p, err = f.broker.lookup(at.Partition); err != nil {
+		if p, err = f.among.lookup(at.Partition); err != nil {
 			return nil, err
 		}
 		f.parts[i] = p
@@ -240,13 +232,13 @@ func diverging(log *commitlog.Log, at *FetchPartition) (*commitlog.EpochEnd, err
 	return nil, nil
 }
 
-// wakeFetches answers the waiting fetches for which there is enough now.
-func (p *partition) wakeFetches() {
-	p.wakeFollowers()
-	for _, w := range p.fetches {
-		if w.fetch.done != nil && !w.fetch.due && w.fetch.enough(w.index) {
-			w.fetch.ready()
-		}
+// over implements reader's fetch.
+func (f *fetch) over() bool { return f.done == nil }
+
+// changed implements reader's fetch: enough may have come.
+func (f *fetch) changed(index int) {
+	if f.done != nil && !f.due && f.enough(index) {
+		f.ready()
 	}
 }
 

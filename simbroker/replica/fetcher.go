@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -8,15 +9,42 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
+// fetchers run the fetch loops of the partitions that this broker follows.
+type fetchers struct {
+	*partitions
+	ofLeaders   map[kafka.BrokerID]*fetcher
+	lastSession uint64 // number of this broker's last session with a leader
+}
+
+// follow begins to fetch a partition from its leader.
+func (fs *fetchers) follow(p *partition) {
+	f := fs.ofLeaders[p.state.Leader]
+	if f == nil {
+		f = &fetcher{fetchers: fs, leader: p.state.Leader}
+		fs.ofLeaders[f.leader] = f
+	}
+	f.add(p)
+}
+
+// unfollow ends to fetch a partition.
+func (fs *fetchers) unfollow(p *partition) { fs.ofLeaders[p.follows].remove(p) }
+
+// restart begins all sessions with leaders anew.
+func (fs *fetchers) restart() {
+	for _, id := range slices.Sorted(maps.Keys(fs.ofLeaders)) {
+		fs.ofLeaders[id].restart()
+	}
+}
+
 // fetcher follows one leader in all partitions that this broker follows there,
 // with one fetch at a time, as a fetcher thread does (num.replica.fetchers is
 // 1). The fetches are of one session, which begins anew when partitions come.
 // Unlike the thread it does not wait for the answer then, but sends another fetch
 // and ignores the answer to the older one.
 type fetcher struct {
-	broker     *Broker
+	*fetchers
 	leader     kafka.BrokerID
-	partitions []*partition // sorted
+	followed   []*partition // sorted
 	turn       int          // which partition the next full fetch names first
 	fetch      uint64       // number of the fetch whose answer counts
 	session    uint64       // number of the session; 0 for none
@@ -28,34 +56,25 @@ type fetcher struct {
 	retry      *clock.Timer
 }
 
-func (b *Broker) fetcherOf(leader kafka.BrokerID) *fetcher {
-	f := b.fetchers[leader]
-	if f == nil {
-		f = &fetcher{broker: b, leader: leader}
-		b.fetchers[leader] = f
-	}
-	return f
-}
-
 func (f *fetcher) add(p *partition) {
 	i, _ := f.place(p)
-	f.partitions = slices.Insert(f.partitions, i, p)
-	p.fetcher = f
+	f.followed = slices.Insert(f.followed, i, p)
+	p.follows = f.leader
 	f.restart()
 }
 
 func (f *fetcher) remove(p *partition) {
 	if i, ok := f.place(p); ok {
-		f.partitions = slices.Delete(f.partitions, i, i+1)
+		f.followed = slices.Delete(f.followed, i, i+1)
 	}
-	p.fetcher = nil
+	p.follows = kafka.NoBroker
 	f.forget = append(f.forget, p.state.Partition)
 	is := func(q *partition) bool { return q == p }
 	f.moved, f.retrying = slices.DeleteFunc(f.moved, is), slices.DeleteFunc(f.retrying, is)
 }
 
 func (f *fetcher) place(p *partition) (int, bool) {
-	return slices.BinarySearchFunc(f.partitions, p.state.Partition, func(q *partition, tp kafka.TopicPartition) int {
+	return slices.BinarySearchFunc(f.followed, p.state.Partition, func(q *partition, tp kafka.TopicPartition) int {
 		return q.state.Partition.Compare(tp)
 	})
 }
@@ -68,7 +87,7 @@ func (f *fetcher) restart() {
 		return
 	}
 	f.restarting = true
-	f.broker.later(func() {
+	f.later(func() {
 		f.restarting = false
 		if f.session == 0 { // else an answer that came before has begun it
 			f.send()
@@ -80,34 +99,34 @@ func (f *fetcher) send() {
 	f.retry.Stop()
 	f.fetch++
 	at := f.positions()
-	if len(f.retrying) == len(f.partitions) {
+	if len(f.retrying) == len(f.followed) {
 		f.session = 0
 		f.retryIn(f.nextRetry())
 		return
 	}
-	cfg, number := f.broker.cfg, f.fetch
+	cfg, number := f.cfg, f.fetch
 	session := &FetchSession{Number: f.session, Forget: f.forget}
 	if f.session == 0 {
-		f.broker.lastSession++
-		f.session = f.broker.lastSession
+		f.lastSession++
+		f.session = f.lastSession
 		session.Number, session.Full, session.Forget = f.session, true, nil
 	}
 	f.forget = nil
 	// A leader that never answers, as one that is stopped, is asked anew.
 	if f.overdue == nil {
-		f.overdue = f.broker.deps.Clock.After(cfg.ReplicaSocketTimeout, f.restart)
+		f.overdue = f.deps.Clock.After(cfg.ReplicaSocketTimeout, f.restart)
 	} else {
 		f.overdue.Reset(cfg.ReplicaSocketTimeout)
 	}
-	f.broker.deps.Peers.Fetch(f.leader, FetchRequest{
-		ReplicaID: f.broker.id, MaxWait: cfg.ReplicaFetchWaitMax, MinBytes: 1,
+	f.deps.Peers.Fetch(f.leader, FetchRequest{
+		ReplicaID: f.id, MaxWait: cfg.ReplicaFetchWaitMax, MinBytes: 1,
 		MaxBytes: cfg.ReplicaFetchResponseMaxBytes, Partitions: at, Session: session,
 	}, func(result FetchResult, err error) {
 		switch {
 		case number != f.fetch:
 		case err != nil:
 			f.session = 0
-			f.retryIn(f.broker.cfg.ReplicaFetchBackoff)
+			f.retryIn(f.cfg.ReplicaFetchBackoff)
 		case result.Err != nil:
 			f.session = 0
 			f.send()
@@ -123,7 +142,7 @@ func (f *fetcher) retryIn(d time.Duration) {
 	f.overdue.Stop()
 	f.retry.Stop()
 	if d > 0 {
-		f.retry = f.broker.deps.Clock.After(d, f.send)
+		f.retry = f.deps.Clock.After(d, f.send)
 	}
 }
 
@@ -131,13 +150,13 @@ func (f *fetcher) retryIn(d time.Duration) {
 // another one first, since the first is served best, when a session begins; else
 // of those that have moved or are to be asked for again.
 func (f *fetcher) positions() []FetchPartition {
-	now := f.broker.nowMs()
+	now := f.nowMs()
 	waits := func(p *partition) bool { return p.retryAtMs > now }
 	if f.session == 0 {
 		f.moved, f.retrying = nil, nil
 		f.turn++
-		for i, n := 0, len(f.partitions); i < n; i++ {
-			f.moved = append(f.moved, f.partitions[(f.turn+i)%n])
+		for i, n := 0, len(f.followed); i < n; i++ {
+			f.moved = append(f.moved, f.followed[(f.turn+i)%n])
 		}
 	} else {
 		for _, p := range f.retrying {
@@ -156,7 +175,7 @@ func (f *fetcher) positions() []FetchPartition {
 		at = append(at, FetchPartition{
 			Partition: p.state.Partition, TopicID: p.state.TopicID,
 			Offset: p.log.LogEndOffset(), LogStartOffset: p.log.LogStartOffset(),
-			MaxBytes:           f.broker.cfg.ReplicaFetchMaxBytes,
+			MaxBytes:           f.cfg.ReplicaFetchMaxBytes,
 			CurrentLeaderEpoch: p.state.LeaderEpoch, LastFetchedEpoch: p.log.LatestEpoch(),
 		})
 	}
@@ -169,7 +188,7 @@ func (f *fetcher) positions() []FetchPartition {
 func (f *fetcher) nextRetry() time.Duration {
 	var next time.Duration
 	for _, p := range f.retrying {
-		if d := time.Duration(p.retryAtMs-f.broker.nowMs()) * time.Millisecond; next == 0 || d < next {
+		if d := time.Duration(p.retryAtMs-f.nowMs()) * time.Millisecond; next == 0 || d < next {
 			next = d
 		}
 	}
@@ -179,11 +198,11 @@ func (f *fetcher) nextRetry() time.Duration {
 // take applies an answer to the partitions that are still where they were, and
 // notes what the session has to learn of them.
 func (f *fetcher) take(result FetchResult) {
-	now := f.broker.nowMs()
+	now := f.nowMs()
 	for i := range result.Partitions {
 		got := &result.Partitions[i]
-		p := f.broker.partitions.get(got.Partition)
-		if p == nil || p.fetcher != f || slices.Contains(f.retrying, p) {
+		p := f.get(got.Partition)
+		if p == nil || p.follows != f.leader || slices.Contains(f.retrying, p) {
 			continue
 		}
 		end, start := p.log.LogEndOffset(), p.log.LogStartOffset()
@@ -192,7 +211,7 @@ func (f *fetcher) take(result FetchResult) {
 		}
 		p.take(got)
 		switch {
-		case p.fetcher != f: // it has failed
+		case p.follows != f.leader: // it has failed
 		case p.retryAtMs > now:
 			f.retrying, f.forget = append(f.retrying, p), append(f.forget, got.Partition)
 		case end != p.log.LogEndOffset() || start != p.log.LogStartOffset() || got.Err != nil || got.Diverging != nil:
@@ -201,73 +220,27 @@ func (f *fetcher) take(result FetchResult) {
 	}
 }
 
-// take applies what the leader has answered for one partition.
+// take applies what the leader has answered for one partition. Where that does not
+// fit, Kafka counts the partition among the failed ones, and fetches it no more until
+// it gets another leader.
 func (p *partition) take(got *FetchedPartition) {
-	now := p.broker.nowMs()
+	again := false
 	switch {
 	case got.Err == kafka.ErrOffsetOutOfRange:
-		p.recoverRange(got)
+		again = !p.recoverRange(got.LogStartOffset, got.LogEndOffset)
 	case got.Err != nil:
-		p.retryAtMs = now + p.broker.cfg.ReplicaFetchBackoff.Milliseconds()
+		p.retryIn(p.cfg.ReplicaFetchBackoff)
 		return
 	case got.Diverging != nil:
-		p.truncate(got)
-	default:
-		p.append(got)
+		p.truncate(*got.Diverging)
+	case !p.append(got):
+		p.stopFetching()
+	}
+	if again {
+		p.retryIn(p.cfg.ReplicaFetchBackoff)
 	}
 	p.watermarkMoved()
-	p.wakeFetches()
+	p.wakeReaders()
 }
 
-// append takes over records, high watermark and log start (rules F3 and F9).
-//
-// What a deposed leader alone has may end amid a batch of the new leader, whose log
-// starts in that batch since records were deleted: no epoch is left there by which it
-// would show that they differ, and the batch does not fit. Kafka counts the partition
-// among the failed ones then, and fetches it no more until it gets another leader.
-func (p *partition) append(got *FetchedPartition) {
-	if batches := got.Records.Batches(); len(batches) > 0 {
-		first := batches[0].BaseOffset
-		if end := p.log.LogEndOffset(); first < end {
-			if p.log.LogStartOffset() != end {
-				p.stopFetching()
-				return
-			}
-			// A log that was to start amid a batch starts with that batch.
-			p.log.Reset(first, p.broker.nowMs())
-		}
-		p.log.AppendFollower(batches, p.broker.nowMs())
-	}
-	p.log.FollowHighWatermark(got.HighWatermark)
-	if got.LogStartOffset > p.log.LogStartOffset() && got.LogStartOffset <= p.log.HighWatermark() {
-		if _, err := p.log.DeleteBefore(got.LogStartOffset); err != nil {
-			panic(err)
-		}
-	}
-}
-
-// truncate drops what the leader does not have (rule F5, KIP-595).
-func (p *partition) truncate(got *FetchedPartition) {
-	d := *got.Diverging
-	to := min(d.EndOffset, p.log.LogEndOffset())
-	if own := p.log.EndOfEpoch(d.Epoch); own.Epoch >= 0 {
-		to = min(own.EndOffset, p.log.LogEndOffset())
-		if own.Epoch == d.Epoch {
-			to = min(to, d.EndOffset)
-		}
-	}
-	p.log.TruncateTo(to, p.broker.nowMs())
-}
-
-// recoverRange follows a leader whose log lies elsewhere (rules F7 and F9).
-func (p *partition) recoverRange(got *FetchedPartition) {
-	now := p.broker.nowMs()
-	switch {
-	case got.LogEndOffset < p.log.LogEndOffset():
-		p.log.TruncateTo(got.LogEndOffset, now)
-	case got.LogStartOffset > p.log.LogEndOffset():
-		p.log.Reset(got.LogStartOffset, now)
-	default:
-		p.retryAtMs = now + p.broker.cfg.ReplicaFetchBackoff.Milliseconds()
-	}
-}
+func (p *partition) retryIn(d time.Duration) { p.retryAtMs = p.nowMs() + d.Milliseconds() }

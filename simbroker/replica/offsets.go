@@ -1,10 +1,8 @@
 package replica
 
 import (
-	"slices"
 	"time"
 
-	"github.com/lso-exporter/lso-exporter/simbroker/clock"
 	"github.com/lso-exporter/lso-exporter/simbroker/commitlog"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/producer"
@@ -60,7 +58,7 @@ func (p *partition) listBound(req ListOffsetsRequest) kafka.Offset {
 // boundUncertain says whether a client's bound may still grow to what was
 // committed under the leader before (rule E9, KIP-207).
 func (p *partition) boundUncertain(req ListOffsetsRequest) bool {
-	return req.ReplicaID == ConsumerReplica && p.leadership != nil && p.leadership.epochStart > p.log.HighWatermark()
+	return req.ReplicaID == ConsumerReplica && p.leadership != nil && p.leadership.uncertain()
 }
 
 // listByTimestamp is rule E8: what lies at the bound or beyond is not found.
@@ -113,13 +111,6 @@ func (b *Broker) DescribeProducers(tp kafka.TopicPartition) ([]producer.State, e
 	return p.log.Producers(), nil
 }
 
-// deleteWait waits until the low watermark has reached an offset (rule B8).
-type deleteWait struct {
-	required kafka.Offset
-	timer    *clock.Timer
-	done     func(low kafka.Offset, err error)
-}
-
 // DeleteRecords raises log start offsets (rules B8 and B9) and answers,
 // partition by partition in order, when every live replica has followed.
 // Errors: those of a partition that this broker does not lead,
@@ -170,46 +161,7 @@ func (b *Broker) deleteFrom(at DeleteRecordsPartition) (p *partition, to kafka.O
 	}
 	raised, err := p.log.DeleteBefore(to)
 	if raised {
-		p.wakeFetches()
+		p.wakeReaders()
 	}
 	return p, to, err
-}
-
-func (p *partition) awaitLowWatermark(required kafka.Offset, timeout time.Duration, done func(kafka.Offset, error)) {
-	if low := p.lowWatermark(); low >= required {
-		done(low, nil)
-		return
-	}
-	w := &deleteWait{required: required, done: done}
-	asked := p.lowWatermark()
-	w.timer = p.broker.deps.Clock.After(timeout, func() {
-		if i := slices.Index(p.deletes, w); i >= 0 {
-			p.deletes = slices.Delete(p.deletes, i, i+1)
-			done(asked, kafka.ErrRequestTimedOut)
-		}
-	})
-	p.deletes = append(p.deletes, w)
-}
-
-// wakeDeletes answers the deletions that all replicas have followed, or all of
-// them when this broker no longer leads.
-func (p *partition) wakeDeletes() {
-	if len(p.deletes) == 0 {
-		return
-	}
-	low, err := kafka.NoOffset, error(kafka.ErrNotLeaderOrFollower)
-	if p.role == Leader {
-		low, err = p.lowWatermark(), nil
-	}
-	waiting := p.deletes[:0]
-	for _, w := range p.deletes {
-		if err == nil && low < w.required {
-			waiting = append(waiting, w)
-			continue
-		}
-		w.timer.Stop()
-		p.broker.later(func() { w.done(low, err) })
-	}
-	clear(p.deletes[len(waiting):])
-	p.deletes = waiting
 }

@@ -210,7 +210,7 @@ func (r *produce) appendTo(i int) {
 		r.failAt(i, p, err)
 		return
 	}
-	p.settleFollowers()
+	p.settle()
 	appended, err := p.log.AppendClient(r.batches[i].Raw, commitlog.Append{
 		Partition: at.Partition, NowMs: r.broker.nowMs(), LeaderEpoch: p.state.LeaderEpoch,
 		Guard: r.guards[i], Verify: r.broker.cfg.TransactionPartitionVerification,
@@ -225,7 +225,7 @@ func (r *produce) appendTo(i int) {
 	}
 	if r.req.Acks == -1 {
 		r.waiting++
-		p.awaitAck(appended.LastOffset+1, r.req.Timeout, func(err error) {
+		p.awaitAck(appended.LastOffset+1, r.req.Timeout, func(_ kafka.Offset, err error) {
 			out.Err = err
 			r.finish()
 		})

@@ -15,6 +15,13 @@
 // later event; requests that wait when the broker is killed are never
 // answered. Metadata comes from outside by Apply: the package elects nobody.
 //
+// It is built in layers, of which none knows the ones above: the log of a replica
+// (log.go); what its leader knows of followers, and what follows from that for high
+// watermark and ISR (leadership.go); a partition in its role, with those who wait
+// for it (partition.go); the partitions of the broker (partitions.go); fetches,
+// followers' sessions and fetch loops (fetch.go, session.go, fetcher.go); the Broker;
+// and the other requests on that.
+//
 // It leaves out log directories, quotas, authorisation and tiered
 // storage.
 package replica
@@ -22,6 +29,7 @@ package replica
 import (
 	"time"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/clock"
 	"github.com/lso-exporter/lso-exporter/simbroker/commitlog"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/producer"
@@ -159,8 +167,17 @@ type VerifyRequest struct {
 	Add             bool // add the partitions (transaction protocol 2) instead of only looking
 }
 
+// Deps is what a Broker needs from its surroundings. RoleChanged may be nil.
+type Deps struct {
+	Clock       clock.Clock // the broker's own host
+	Peers       Peers
+	Metadata    Metadata
+	Verifier    Verifier
+	RoleChanged func(RoleChange)
+}
+
 // Role is what a broker is to a partition.
-type Role int
+type Role int8
 
 // Roles. A follower may be without a leader to follow.
 const (

@@ -1,29 +1,32 @@
 package replica
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
+// sessions serves the fetches of followers' sessions.
+type sessions struct {
+	*partitions
+	ofFollowers map[kafka.BrokerID]*followerSession
+}
+
 // followerSession is what one follower fetches from this leader (KIP-227). Its
 // fetches name the partitions in which it has moved, and the leader looks at
 // those and at the ones in which something has happened: what a fetch costs does
 // not grow with the number of partitions.
-//
-// A fetch acknowledges every partition of its session, also those that it does
-// not name. That is noted once, in fetchedMs, and brought home to a partition
-// when it matters (follower.settle).
 type followerSession struct {
-	broker    *Broker
-	follower  kafka.BrokerID
-	number    uint64
-	fetchedMs int64 // the last fetch
-	followed  table[followed]
-	news      []*followed // of which there may be something to tell, in that order
-	spare     []*followed // empty
-	outside   []*followed // in whose ISR the follower is not
+	among    *partitions
+	follower kafka.BrokerID
+	number   uint64
+	fetched  acknowledgement
+	followed table[followed]
+	news     []*followed // of which there may be something to tell, in that order
+	spare    []*followed // empty
+	outside  []*followed // in whose ISR the follower is not
 
 	waiting bool // a fetch does, for which there may not be enough (rule D7)
 	due     bool // it will be answered in the next event
@@ -45,22 +48,22 @@ type followed struct {
 	isOutside bool // stands in outside
 }
 
-// fetchInSession serves a follower's fetch.
-func (b *Broker) fetchInSession(req FetchRequest, done func(FetchResult)) {
-	s := b.sessions[req.ReplicaID]
+// fetch answers at once or when there is something to tell.
+func (ss *sessions) fetch(req FetchRequest, done func(FetchResult)) {
+	s := ss.ofFollowers[req.ReplicaID]
 	if req.Session.Full {
 		if s != nil {
 			s.end()
 		}
-		s = &followerSession{broker: b, follower: req.ReplicaID, number: req.Session.Number, followed: table[followed]{}}
-		b.sessions[req.ReplicaID] = s
+		s = &followerSession{among: ss.partitions, follower: req.ReplicaID, number: req.Session.Number, followed: table[followed]{}}
+		ss.ofFollowers[req.ReplicaID] = s
 	}
 	if s == nil || s.number != req.Session.Number {
 		done(FetchResult{Err: kafka.ErrFetchSessionIDNotFound})
 		return
 	}
 	s.answer() // a fetch before, if there is one
-	s.fetchedMs = b.nowMs()
+	s.fetched.atMs = ss.nowMs()
 	for _, tp := range req.Session.Forget {
 		s.forget(tp)
 	}
@@ -74,9 +77,19 @@ func (b *Broker) fetchInSession(req FetchRequest, done func(FetchResult)) {
 	}
 	s.waiting, s.req, s.done = true, req, done
 	if s.timer == nil {
-		s.timer = b.deps.Clock.After(req.MaxWait, s.answer)
+		s.timer = ss.deps.Clock.After(req.MaxWait, s.answer)
 	} else {
 		s.timer.Reset(req.MaxWait)
+	}
+}
+
+// meet has the sessions that know a partition look at it, which is hosted from now
+// on.
+func (ss *sessions) meet(p *partition) {
+	for _, id := range slices.Sorted(maps.Keys(ss.ofFollowers)) {
+		if fp := ss.ofFollowers[id].followed.get(p.state.Partition); fp != nil {
+			fp.meet(p)
+		}
 	}
 }
 
@@ -86,7 +99,7 @@ func (s *followerSession) end() {
 	for _, of := range s.followed {
 		for _, fp := range of {
 			if fp != nil {
-				fp.leave()
+				fp.left()
 			}
 		}
 	}
@@ -98,7 +111,7 @@ func (s *followerSession) forget(tp kafka.TopicPartition) {
 		return
 	}
 	s.followed.remove(tp)
-	fp.leave()
+	fp.left()
 	drop := func(other *followed) bool { return other == fp }
 	if fp.hasNews {
 		s.news = slices.DeleteFunc(s.news, drop)
@@ -108,14 +121,14 @@ func (s *followerSession) forget(tp kafka.TopicPartition) {
 	}
 }
 
-// leave takes a partition out of its session's sight.
-func (fp *followed) leave() {
+// left implements watcher: it takes a partition out of its session's sight.
+func (fp *followed) left() {
 	if fp.p == nil {
 		return
 	}
-	fp.p.followed = slices.DeleteFunc(fp.p.followed, func(other *followed) bool { return other == fp })
+	fp.p.watchers = slices.DeleteFunc(fp.p.watchers, func(other watcher) bool { return other == fp })
 	if l := fp.p.leadership; l != nil {
-		if f := l.follower(fp.session.follower); f != nil && f.session == fp.session {
+		if f := l.follower(fp.session.follower); f != nil && f.session == &fp.session.fetched {
 			f.settle(fp.p.log.LogEndOffset())
 			f.session = nil
 		}
@@ -133,7 +146,7 @@ func (s *followerSession) update(positions []FetchPartition) []*followed {
 			s.followed.set(at.Partition, fp)
 		}
 		if fp.p == nil {
-			fp.meet(s.broker.partitions.get(at.Partition))
+			fp.meet(s.among.get(at.Partition))
 		}
 		fp.at = at
 		fp.notice()
@@ -146,7 +159,7 @@ func (s *followerSession) update(positions []FetchPartition) []*followed {
 func (fp *followed) meet(p *partition) {
 	if p != nil {
 		fp.p = p
-		p.followed = append(p.followed, fp)
+		p.watchers = append(p.watchers, fp)
 	}
 }
 
@@ -161,7 +174,7 @@ func (fp *followed) notice() {
 // read reads the partitions with news. It also says whether the answer need not
 // wait.
 func (s *followerSession) read(req FetchRequest) (result FetchResult, enough bool) {
-	f := &fetch{broker: s.broker, req: req}
+	f := &fetch{among: s.among, req: req}
 	f.req.Partitions = make([]FetchPartition, len(s.news))
 	f.parts = make([]*partition, len(s.news))
 	for i, fp := range s.news {
@@ -190,7 +203,7 @@ func (s *followerSession) acknowledge(moved []*followed) {
 }
 
 func (fp *followed) acknowledge() {
-	f := &fetch{broker: fp.session.broker, req: FetchRequest{ReplicaID: fp.session.follower, Partitions: []FetchPartition{fp.at}}, parts: []*partition{fp.p}}
+	f := &fetch{among: fp.session.among, req: FetchRequest{ReplicaID: fp.session.follower, Partitions: []FetchPartition{fp.at}}, parts: []*partition{fp.p}}
 	p, err := f.find(0)
 	if err != nil {
 		return
@@ -206,14 +219,14 @@ func (fp *followed) acknowledge() {
 	}
 	p.followerFetched(fp.session.follower, fp.at.Offset, fp.at.LogStartOffset, end)
 	if follower := p.leadership.follower(fp.session.follower); follower != nil {
-		follower.session = fp.session
+		follower.session = &fp.session.fetched
 	}
-	fp.lookOutside()
+	fp.ledAnew()
 }
 
-// lookOutside notes whether the follower is out of the ISR, and has to be looked
-// at with each fetch.
-func (fp *followed) lookOutside() {
+// ledAnew implements watcher: it notes whether the follower is out of the ISR, and
+// has to be looked at with each fetch.
+func (fp *followed) ledAnew() {
 	s := fp.session
 	if !fp.isOutside && fp.p.role == Leader && !slices.Contains(fp.p.state.ISR, s.follower) {
 		fp.isOutside = true
@@ -256,24 +269,22 @@ func (s *followerSession) answer() {
 	done(s.told(result))
 }
 
-// wakeFollowers has the followers' sessions look at the partition, and ends the
-// wait of those that have reason to be answered.
-func (p *partition) wakeFollowers() {
-	for _, fp := range p.followed {
-		fp.notice()
-		if s := fp.session; s.waiting && !s.due && fp.pressing() {
-			s.due = true
-			p.broker.later(func() {
-				if s.due {
-					s.answer()
-				}
-			})
-		}
+// changed implements watcher: the session looks at the partition, and its wait ends
+// if it has reason to be answered.
+func (fp *followed) changed() {
+	fp.notice()
+	if s := fp.session; s.waiting && !s.due && fp.pressing() {
+		s.due = true
+		s.among.later(func() {
+			if s.due {
+				s.answer()
+			}
+		})
 	}
 }
 
 // pressing says whether there is something in a partition on which no fetch waits.
 func (fp *followed) pressing() bool {
-	f := &fetch{broker: fp.session.broker, req: FetchRequest{ReplicaID: fp.session.follower, MinBytes: 1, Partitions: []FetchPartition{fp.at}}, parts: []*partition{fp.p}}
+	f := &fetch{among: fp.session.among, req: FetchRequest{ReplicaID: fp.session.follower, MinBytes: 1, Partitions: []FetchPartition{fp.at}}, parts: []*partition{fp.p}}
 	return f.enough(0)
 }
