@@ -6,7 +6,9 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 
 import org.apache.kafka.common.utils.Exit;
 
@@ -29,6 +31,9 @@ final class Shell {
     /** The status that the program has ended with, or null. */
     private static Integer ended;
 
+    /** What the program wants done at its end. */
+    private static final List<Runnable> HOOKS = new ArrayList<>();
+
     /** What a program does that goes on, because it catches what ends it, is neither seen nor heard. */
     private static void end(int status) {
         if (ended == null) {
@@ -43,7 +48,7 @@ final class Shell {
     public static void main(String[] args) throws Exception {
         Exit.setExitProcedure((status, message) -> end(status));
         Exit.setHaltProcedure((status, message) -> end(status));
-        Exit.setShutdownHookAdder((name, hook) -> { });
+        Exit.setShutdownHookAdder((name, hook) -> HOOKS.add(hook));
         PrintStream out = System.out;
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = in.readLine()) != null; ) {
@@ -59,7 +64,21 @@ final class Shell {
         Runtime.getRuntime().halt(0);
     }
 
-    private static int run(String line, PrintStream printed) {
+    /** Runs a program and what it wants done at its end: the console producer sends only then what it has collected. */
+    private static int run(String line, PrintStream printed) throws InterruptedException {
+        HOOKS.clear();
+        int status = runMain(line, printed);
+        System.setOut(printed);
+        System.setErr(printed);
+        List<Thread> hooks = HOOKS.stream().map(Thread::new).toList();
+        hooks.forEach(Thread::start);
+        for (Thread hook : hooks) {
+            hook.join();
+        }
+        return status;
+    }
+
+    private static int runMain(String line, PrintStream printed) {
         String[] fields = line.split("\t", -1);
         int input = Arrays.asList(fields).indexOf("");
         String[] arguments = Arrays.copyOfRange(fields, 1, input < 0 ? fields.length : input);
