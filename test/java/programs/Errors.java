@@ -1,6 +1,7 @@
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ExecutionException;
 
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
@@ -15,12 +16,14 @@ import org.apache.kafka.common.config.ConfigResource;
 /** Errors that a producer meets, those that a transaction survives by its abort and those that it does not. */
 final class Errors {
     private static final TopicPartition PARTITION = new TopicPartition("errors", 0);
+    private static final ProducerRecord<String, String> LARGE = Kafka.record("errors", 0, "x".repeat(400));
+    private static final ProducerRecord<String, String> OLD = new ProducerRecord<>("errors", 0, 1L, null, "x");
 
     public static void main(String[] args) throws Exception {
         String bootstrap = args[0];
         try (Admin admin = Kafka.admin(bootstrap)) {
             Kafka.topic(admin, "errors", 1, 1, 2, 3);
-            limit(admin, "max.message.bytes", "300");
+            limit(bootstrap, admin, "max.message.bytes", "300", LARGE);
             tooLarge(bootstrap);
             tooOld(bootstrap, admin);
             missing(bootstrap);
@@ -28,22 +31,32 @@ final class Errors {
         }
     }
 
-    private static void limit(Admin admin, String name, String value) throws Exception {
+    /** Sets a limit and waits until the leader refuses a record that is beyond it. */
+    private static void limit(String bootstrap, Admin admin, String name, String value, ProducerRecord<String, String> beyond) throws Exception {
         ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, "errors");
         admin.incrementalAlterConfigs(Map.of(topic, List.of(
             new AlterConfigOp(new ConfigEntry(name, value), AlterConfigOp.OpType.SET)))).all().get();
-        Thread.sleep(500);
+        try (KafkaProducer<String, String> producer = Kafka.producer(bootstrap)) {
+            Kafka.await(name, () -> {
+                try {
+                    producer.send(beyond).get();
+                    return false;
+                } catch (ExecutionException e) {
+                    return true;
+                }
+            });
+        }
     }
 
     private static void tooLarge(String bootstrap) throws Exception {
         try (KafkaProducer<String, String> plain = Kafka.producer(bootstrap)) {
-            Kafka.attempt("a record that is too large", () -> Kafka.send(plain, "errors", 0, "x".repeat(400)));
+            Kafka.attempt("a record that is too large", () -> plain.send(LARGE).get());
             Kafka.attempt("a small one", () -> Kafka.send(plain, "errors", 0, "x"));
         }
         try (KafkaProducer<String, String> producer = Kafka.transactional(bootstrap, "errors")) {
             producer.initTransactions();
             producer.beginTransaction();
-            Kafka.attempt("a record that is too large, in a transaction", () -> Kafka.send(producer, "errors", 0, "x".repeat(400)));
+            Kafka.attempt("a record that is too large, in a transaction", () -> producer.send(LARGE).get());
             Kafka.later("a small one", () -> Kafka.send(producer, "errors", 0, "x"));
             Kafka.later("commit", producer::commitTransaction);
             Kafka.attempt("abort", producer::abortTransaction);
@@ -54,19 +67,18 @@ final class Errors {
     }
 
     private static void tooOld(String bootstrap, Admin admin) throws Exception {
-        limit(admin, "message.timestamp.before.max.ms", "1000");
+        limit(bootstrap, admin, "message.timestamp.before.max.ms", "60000", OLD);
         try (KafkaProducer<String, String> producer = Kafka.transactional(bootstrap, "errors")) {
             producer.initTransactions();
             producer.beginTransaction();
-            Kafka.attempt("a record that is too old", () ->
-                producer.send(new ProducerRecord<>("errors", 0, 1L, null, "x")).get());
+            Kafka.attempt("a record that is too old", () -> producer.send(OLD).get());
             Kafka.later("commit", producer::commitTransaction);
             Kafka.attempt("abort", producer::abortTransaction);
         }
     }
 
     private static void missing(String bootstrap) throws Exception {
-        try (KafkaProducer<String, String> producer = Kafka.transactional(bootstrap, "errors", "max.block.ms", "1000")) {
+        try (KafkaProducer<String, String> producer = Kafka.transactional(bootstrap, "errors", "max.block.ms", "3000")) {
             producer.initTransactions();
             producer.beginTransaction();
             Kafka.attempt("a topic that is not there", () -> Kafka.send(producer, "errors-missing", 0, "x"));
