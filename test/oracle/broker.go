@@ -271,7 +271,7 @@ func (f *fleet) seats(first []int32, candidates []int32, from moment, sights []A
 				at, who = w.early, candidates
 			}
 		}
-		for next < len(sights) && momentOf(sights[next].Answered).add(f.timing.Settle) <= cur.from {
+		for next < len(sights) && f.stale(sights[next], cur.from) {
 			next++
 		}
 		if next < len(sights) {
@@ -285,6 +285,48 @@ func (f *fleet) seats(first []int32, candidates []int32, from moment, sights []A
 		}
 		list = append(list, seat{at, who})
 	}
+}
+
+// stale says whether a sight of who holds an office tells nothing of it after a moment
+// at which it fell open: it is older, or of a broker that was away then or soon after.
+func (f *fleet) stale(sight Act, open moment) bool {
+	t := momentOf(sight.Answered)
+	if t <= open {
+		return true
+	}
+	for _, o := range f.outages[sight.Broker] {
+		if o.down.early <= t.add(f.timing.Settle) && momentOf(sight.Sent) <= o.up.late {
+			return true
+		}
+	}
+	return false
+}
+
+// justBack says whether a broker had come back shortly before a moment, and may have
+// told then what it knew before.
+func (f *fleet) justBack(t moment) bool {
+	for _, list := range f.outages {
+		for _, o := range list {
+			if o.up.early <= t && t <= o.up.late.add(f.timing.Settle) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// loads says whether a broker may be loading groups within [s, e], as it takes over
+// for another that is away, or comes back when nobody could.
+func (f *fleet) loads(s, e moment) bool {
+	for b, list := range f.outages {
+		for _, o := range list {
+			over, back := f.shrunk(o), excuse{o.up.early, o.up.late.add(f.timing.Settle)}
+			if over.early <= o.up.late && (excuse{over.early, over.late.add(f.timing.Settle)}).meets(s, e) || f.overlapped(b, o) && back.meets(s, e) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // holders are those who may have held the office within [s, e].

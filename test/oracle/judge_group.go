@@ -209,7 +209,7 @@ func (v *verdict) sumBounds(s sample, group, topic string) {
 			if none {
 				continue
 			}
-			if _, maybe := log.values(v.s, v.e); !maybe {
+			if _, maybe := log.values(v.commitsSince(group), v.e); !maybe {
 				least += lo
 			}
 			most += hi
@@ -221,7 +221,7 @@ func (v *verdict) sumBounds(s sample, group, topic string) {
 }
 
 // parts are the partitions of a topic on which the group has a commit at every
-// moment of the sweep.
+// moment that the sweep may show.
 func (v *verdict) parts(group, topic string) []ref {
 	life := v.truth().certain(topic, v.s, v.e)
 	if life == nil {
@@ -229,7 +229,7 @@ func (v *verdict) parts(group, topic string) []ref {
 	}
 	var out []ref
 	for _, p := range life.partitions {
-		if _, none := v.truth().commits[commitKey{group, p.placeKey}].values(v.s, v.e); !none {
+		if _, none := v.truth().commits[commitKey{group, p.placeKey}].values(v.commitsSince(group), v.e); !none {
 			out = append(out, ref{group, topic, strconv.Itoa(int(p.index))})
 		}
 	}
@@ -301,7 +301,7 @@ func (v *verdict) uncommittedBounds(g *group) (least, most int) {
 		for _, life := range v.truth().lives(name, v.s, v.e) {
 			with, maybe, without := 0, 0, 0
 			for _, p := range life.partitions {
-				values, none := v.truth().commits[commitKey{g.name, p.placeKey}].values(v.s, v.e)
+				values, none := v.truth().commits[commitKey{g.name, p.placeKey}].values(v.commitsSince(g.name), v.e)
 				switch {
 				case len(values) == 0:
 					without++

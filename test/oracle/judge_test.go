@@ -485,6 +485,75 @@ func TestFixedCoordinators(t *testing.T) {
 	}
 }
 
+// TestCoordinatorsThatMove: a group may be missing while its coordinator is away, or
+// takes over for another; a sight of a coordinator that goes away tells nothing of
+// who comes after it.
+func TestCoordinatorsThatMove(t *testing.T) {
+	var kept []string
+	for line := range strings.Lines(restingPage) {
+		if !strings.Contains(line, "kafka_group_") {
+			kept = append(kept, line)
+		}
+	}
+	sight := func(second float64, broker int32) Act {
+		return did(Coordinator, second, Act{Group: "g", Broker: broker})
+	}
+	for _, tt := range []struct {
+		reason string
+		acts   []Act
+		want   bool // the group must be there
+	}{
+		{"its coordinator is paused", []Act{sight(-60, 2), did(PauseBroker, -1, Act{Broker: 2})}, false},
+		{"another has just been paused", []Act{sight(-60, 1), did(PauseBroker, -1, Act{Broker: 2})}, true},
+		{"it takes over for another", []Act{sight(-60, 1), did(KillBroker, -8, Act{Broker: 2})}, false},
+		{"it took over long ago", []Act{sight(-60, 1), did(KillBroker, -30, Act{Broker: 2})}, true},
+		{"another was back before it had to", []Act{sight(-60, 1), did(PauseBroker, -8, Act{Broker: 2}), did(ResumeBroker, -7, Act{Broker: 2})}, true},
+		{"it was seen where it was no more", []Act{
+			sight(-60, 1), did(PauseBroker, -50, Act{Broker: 1}), sight(-48, 1), did(ResumeBroker, -30, Act{Broker: 1}),
+			did(PauseBroker, -1, Act{Broker: 2})}, false},
+		{"it was seen just before it was there no more", []Act{
+			sight(-50.5, 1), did(PauseBroker, -50, Act{Broker: 1}), did(ResumeBroker, -30, Act{Broker: 1}), did(PauseBroker, -1, Act{Broker: 2})}, false},
+		{"it was told by one that had just come back", []Act{
+			sight(-60, 1), did(PauseBroker, -50, Act{Broker: 1}), did(ResumeBroker, -30, Act{Broker: 1}), sight(-29.5, 1),
+			did(PauseBroker, -1, Act{Broker: 2})}, false},
+		{"it was seen again when all was well", []Act{
+			sight(-60, 1), did(PauseBroker, -50, Act{Broker: 1}), did(ResumeBroker, -30, Act{Broker: 1}), sight(-20, 1),
+			did(PauseBroker, -1, Act{Broker: 2})}, true},
+	} {
+		missing := false
+		for _, v := range judgeAt(t, resting(tt.acts...), strings.Join(kept, "")) {
+			missing = missing || v.Rule == "a group that can be read lacks a sample"
+		}
+		if missing != tt.want {
+			t.Errorf("%s: missed %v, want %v", tt.reason, missing, tt.want)
+		}
+	}
+}
+
+// TestCommitThatASuccessorDoesNotShowYet: a coordinator that takes over shows what its
+// high watermark covers, which trails, and stands while too few replicas are in sync.
+func TestCommitThatASuccessorDoesNotShowYet(t *testing.T) {
+	page := edit(t, restingPage, `kafka_group_partition_committed_offset{group="g",topic="t",partition="0"} 4`+"\n", "",
+		`kafka_group_partition_hwm_lag{group="g",topic="t",partition="0"} 6`+"\n", "", `kafka_group_partition_lso_lag{group="g",topic="t",partition="0"} 6`+"\n", "",
+		`kafka_group_topic_hwm_lag{group="g",topic="t"} 6`, `kafka_group_topic_hwm_lag{group="g",topic="t"} 0`,
+		`kafka_group_topic_lso_lag{group="g",topic="t"} 6`, `kafka_group_topic_lso_lag{group="g",topic="t"} 0`,
+		`kafka_group_uncommitted_partitions{group="g"} 0`, `kafka_group_uncommitted_partitions{group="g"} 1`)
+	for _, tt := range []struct {
+		reason string
+		stop   float64 // when its coordinator was stopped
+		want   bool    // the commit must be there
+	}{{"at once", -69.9, false}, {"later", -60, true}} {
+		acts := resting(did(Coordinator, -80, Act{Group: "g", Broker: 2}), did(StopBroker, tt.stop, Act{Broker: 2}), did(Leader, -20, Act{Topic: "t", Partition: 1, Broker: 1}))
+		missing := false
+		for _, v := range judgeAt(t, acts, page) {
+			missing = missing || strings.Contains(v.Rule, "commit") || strings.Contains(v.Rule, "lacks a part")
+		}
+		if missing != tt.want {
+			t.Errorf("%s: missed %v, want %v", tt.reason, missing, tt.want)
+		}
+	}
+}
+
 // TestBlockers: a blocker is a transaction of the record that holds the last
 // stable offset, no younger than the stall.
 func TestBlockers(t *testing.T) {

@@ -239,6 +239,7 @@ func (l *learner) finish() error {
 		log.settle()
 	}
 	for _, g := range l.groups {
+		g.sights = slices.DeleteFunc(g.sights, func(a Act) bool { return l.fleet.justBack(momentOf(a.Answered)) })
 		g.seats = l.fleet.seats(l.fleet.brokers, l.fleet.brokers, always, g.sights, nil)
 		if l.fleet.timing.FixedCoordinators && len(g.sights) > 0 {
 			g.seats = []seat{{always, []int32{g.sights[0].Broker}}}
@@ -363,10 +364,11 @@ func (t *Truth) leaderExcused(p *partition, s, e moment) bool {
 	return t.fleet.excused(holders(p.leaders, s, e), func(b int32, o outage) bool { return t.fleet.spare(p, b, o) }, s, e)
 }
 
-// groupExcused says the same of a group's commits and members.
+// groupExcused says the same of a group's commits and members. A broker that loads any
+// groups lists none (COORDINATOR_LOAD_IN_PROGRESS).
 func (t *Truth) groupExcused(g *group, s, e moment) bool {
 	moves := len(t.fleet.brokers) > 1 && !t.fleet.timing.FixedCoordinators
-	return t.fleet.excused(holders(g.seats, s, e), func(int32, outage) bool { return moves }, s, e)
+	return t.fleet.excused(holders(g.seats, s, e), func(int32, outage) bool { return moves }, s, e) || moves && t.fleet.loads(s, e)
 }
 
 // Below bounds how long between two moments the last stable offset of a
