@@ -11,10 +11,16 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
+// idA and idB are the topics that members subscribe to.
+var (
+	idA = kafka.TopicID{0: 1, 15: 9}
+	idB = kafka.TopicID{0: 2, 15: 9}
+)
+
 // show is targets as "a: A0 A1, b: B0".
 func show(targets map[string]partitionSet) string {
 	var parts []string
-	for _, id := range sortedKeys(targets) {
+	for _, id := range slices.Sorted(maps.Keys(targets)) {
 		var names []string
 		for _, p := range sortedPartitions(targets[id]) {
 			names = append(names, fmt.Sprintf("%c%d", 'A'+p.topic[0]-1, p.partition))
@@ -27,10 +33,10 @@ func show(targets map[string]partitionSet) string {
 func sizes(a, b int32) map[kafka.TopicID]int32 {
 	m := make(map[kafka.TopicID]int32)
 	if a > 0 {
-		m[topicA] = a
+		m[idA] = a
 	}
 	if b > 0 {
-		m[topicB] = b
+		m[idB] = b
 	}
 	return m
 }
@@ -62,24 +68,24 @@ func TestAssignors(t *testing.T) {
 		{"uniform: across topics", assignUniformly,
 			[]assignee{{id: "a", topics: sizes(3, 1)}, {id: "b", topics: sizes(3, 1)}}, "a: A0 A2, b: A1 B0"},
 		{"uniform: a new member takes only its share", assignUniformly,
-			[]assignee{{id: "a", topics: sizes(4, 0), has: set(topicA, 0, 1, 2, 3)}, {id: "b", topics: sizes(4, 0)}}, "a: A0 A1, b: A2 A3"},
+			[]assignee{{id: "a", topics: sizes(4, 0), has: set(idA, 0, 1, 2, 3)}, {id: "b", topics: sizes(4, 0)}}, "a: A0 A1, b: A2 A3"},
 		{"uniform: nothing moves when a member leaves but its own", assignUniformly,
-			[]assignee{{id: "b", topics: sizes(4, 0), has: set(topicA, 1, 2)}}, "b: A0 A1 A2 A3"},
+			[]assignee{{id: "b", topics: sizes(4, 0), has: set(idA, 1, 2)}}, "b: A0 A1 A2 A3"},
 		{"uniform: who has more keeps the odd one", assignUniformly,
-			[]assignee{{id: "a", topics: sizes(3, 0), has: set(topicA, 0)}, {id: "b", topics: sizes(3, 0), has: set(topicA, 1, 2)}}, "a: A0, b: A1 A2"},
+			[]assignee{{id: "a", topics: sizes(3, 0), has: set(idA, 0)}, {id: "b", topics: sizes(3, 0), has: set(idA, 1, 2)}}, "a: A0, b: A1 A2"},
 		{"uniform: a topic that is gone", assignUniformly,
-			[]assignee{{id: "a", topics: sizes(0, 1), has: set(topicA, 0)}}, "a: B0"},
+			[]assignee{{id: "a", topics: sizes(0, 1), has: set(idA, 0)}}, "a: B0"},
 		{"uniform: different topics, as even as it goes", assignUniformly,
-			[]assignee{{id: "a", topics: sizes(4, 0), has: set(topicA, 0, 1)}, {id: "b", topics: sizes(4, 4), has: set(topicA, 2, 3)}}, "a: A0 A1 A2 A3, b: B0 B1 B2 B3"},
+			[]assignee{{id: "a", topics: sizes(4, 0), has: set(idA, 0, 1)}, {id: "b", topics: sizes(4, 4), has: set(idA, 2, 3)}}, "a: A0 A1 A2 A3, b: B0 B1 B2 B3"},
 		{"uniform: nobody subscribes to anything", assignUniformly, []assignee{{id: "a"}}, "a: "},
 		{"shared: fewer members than partitions", assignShared,
 			[]assignee{{id: "a", topics: sizes(3, 0)}, {id: "b", topics: sizes(3, 0)}}, "a: A0 A2, b: A1"},
 		{"shared: more members than partitions share them", assignShared,
 			[]assignee{{id: "a", topics: sizes(1, 0)}, {id: "b", topics: sizes(1, 0)}}, "a: A0, b: A0"},
 		{"shared: what somebody has stays", assignShared,
-			[]assignee{{id: "a", topics: sizes(2, 0), has: set(topicA, 1)}, {id: "b", topics: sizes(2, 0)}}, "a: A1, b: A0"},
+			[]assignee{{id: "a", topics: sizes(2, 0), has: set(idA, 1)}, {id: "b", topics: sizes(2, 0)}}, "a: A1, b: A0"},
 		{"shared: a new member takes over", assignShared,
-			[]assignee{{id: "a", topics: sizes(2, 0), has: set(topicA, 0, 1)}, {id: "b", topics: sizes(2, 0)}}, "a: A0, b: A1"},
+			[]assignee{{id: "a", topics: sizes(2, 0), has: set(idA, 0, 1)}, {id: "b", topics: sizes(2, 0)}}, "a: A0, b: A1"},
 		{"shared: no partitions", assignShared, []assignee{{id: "a"}}, "a: "},
 	} {
 		if got := show(test.assign(test.members)); got != test.want {
@@ -119,7 +125,7 @@ func randomAssignees(random *rand.Rand) []assignee {
 	for i := range 1 + random.IntN(5) {
 		m := assignee{id: string(rune('a' + i)), topics: maps.Clone(all)}
 		if random.IntN(3) == 0 {
-			delete(m.topics, topicA)
+			delete(m.topics, idA)
 		}
 		members = append(members, m)
 	}

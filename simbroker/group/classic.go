@@ -1,7 +1,6 @@
 package group
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,9 +10,18 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// consumerProtocol is the protocol type of consumers, whose subscriptions the
-// coordinator can read.
-const consumerProtocol = "consumer"
+// predecessors is the table of legal transitions of classic groups: from which
+// states each state may be entered.
+var predecessors = [...][]State{
+	Empty:               {PreparingRebalance},
+	PreparingRebalance:  {Stable, CompletingRebalance, Empty},
+	CompletingRebalance: {PreparingRebalance},
+	Stable:              {CompletingRebalance},
+	Dead:                {Stable, PreparingRebalance, CompletingRebalance, Empty, Dead},
+}
+
+// mayFollow says whether the table allows the step from one state to another.
+func mayFollow(to, from State) bool { return slices.Contains(predecessors[to], from) }
 
 // classic is a group of the classic protocol, or a simple group: one without a
 // protocol type, which only keeps offsets. It knows its members and the rules
@@ -44,25 +52,6 @@ type classic struct {
 	syncTimer *clock.Timer
 }
 
-// member is one member of a classic group.
-type member struct {
-	id               string
-	instanceID       *string
-	clientID         string
-	clientHost       string
-	rebalanceTimeout time.Duration
-	sessionTimeout   time.Duration
-	protocolType     string
-	protocols        []Protocol
-	assignment       []byte
-	// fresh says that the member has not been in a generation yet, so that its
-	// session can end even while it waits for one.
-	fresh   bool
-	session *clock.Timer
-	join    func(JoinResult, error) // of a member that waits for the generation
-	sync    func(SyncResult, error) // of a member that waits for its assignment
-}
-
 // newClassic is an Empty group that nobody has joined.
 func newClassic(id string, now int64) *classic {
 	return &classic{
@@ -75,36 +64,47 @@ func newClassic(id string, now int64) *classic {
 	}
 }
 
-// loaded is the group of a record: Stable if it has members, otherwise Empty.
-func loaded(id string, g generation, now int64) *classic {
+// restored is a Stable group of members that come from another protocol, at a
+// generation, under the protocol that they vote for.
+func restored(id string, number int32, members []*member, now int64) *classic {
 	c := newClassic(id, now)
-	c.since = g.since
-	c.protocolType, c.protocol, c.number = g.protocolType, g.protocol, g.number
-	if g.leader != nil {
-		c.leader = *g.leader
+	c.state, c.number = Stable, number
+	for _, m := range members {
+		c.add(m)
 	}
-	for _, m := range g.members {
-		loadedMember := &member{
-			id: m.id, instanceID: m.instanceID, clientID: m.clientID, clientHost: m.clientHost,
-			rebalanceTimeout: m.rebalanceTimeout, sessionTimeout: m.sessionTimeout,
-			protocolType: g.protocolType, assignment: m.assignment,
-		}
-		if g.protocol != nil {
-			loadedMember.protocols = []Protocol{{Name: *g.protocol, Metadata: m.subscription}}
-		}
-		c.members = append(c.members, loadedMember)
-		c.state = Stable
-	}
-	c.subscribed = c.subscriptions()
+	chosen := c.vote()
+	c.protocol = &chosen
 	return c
 }
 
 // move is the only way from state to state.
 func (c *classic) move(to State, now int64) {
-	if !to.mayFollow(c.state) {
+	if !mayFollow(to, c.state) {
 		panic(fmt.Sprintf("group %s: step to %s from %s", c.id, to, c.state))
 	}
 	c.previous, c.state, c.since = c.state, to, now
+}
+
+// kill ends a group in memory: nothing that waits or runs for it goes on.
+func (c *classic) kill(now int64) {
+	c.move(Dead, now)
+	c.joinTimer.Stop()
+	c.syncTimer.Stop()
+	for _, t := range c.pendingJoin {
+		t.Stop()
+	}
+	for _, m := range c.members {
+		m.session.Stop()
+	}
+	c.sendAway(kafka.ErrNotCoordinator)
+}
+
+// sendAway answers those who wait with an error.
+func (c *classic) sendAway(err error) {
+	for _, m := range slices.Clone(c.members) {
+		m.answerJoin(refusedJoin(m.id), err)
+		m.answerSync(SyncResult{}, err)
+	}
 }
 
 // member is the member of an id, nil if there is none.
@@ -439,51 +439,4 @@ func (c *classic) String() string {
 	}
 	slices.Sort(ids)
 	return fmt.Sprintf("%s %s gen %d [%s]", c.id, c.state, c.number, strings.Join(ids, " "))
-}
-
-// refusedJoin is the answer to a member that does not get into a generation.
-func refusedJoin(memberID string) JoinResult { return JoinResult{GenerationID: -1, MemberID: memberID} }
-
-// metadata is what the member says for a protocol, nil if it does not support
-// it.
-func (m *member) metadata(protocol string) *[]byte {
-	for i := range m.protocols {
-		if m.protocols[i].Name == protocol {
-			return &m.protocols[i].Metadata
-		}
-	}
-	return nil
-}
-
-// matches says whether the member has said the same before.
-func (m *member) matches(protocols []Protocol) bool {
-	return slices.EqualFunc(m.protocols, protocols, func(a, b Protocol) bool {
-		return a.Name == b.Name && bytes.Equal(a.Metadata, b.Metadata)
-	})
-}
-
-// update takes what the member says now.
-func (m *member) update(req JoinRequest, done func(JoinResult, error)) {
-	m.protocols = req.Protocols
-	m.rebalanceTimeout, m.sessionTimeout = req.RebalanceTimeout, req.SessionTimeout
-	m.join = done
-}
-
-// excused says whether the member need not send heartbeats now.
-func (m *member) excused() bool { return !m.fresh && (m.join != nil || m.sync != nil) }
-
-// answerJoin answers a member that waits for the generation.
-func (m *member) answerJoin(r JoinResult, err error) {
-	if done := m.join; done != nil {
-		m.join = nil
-		done(r, err)
-	}
-}
-
-// answerSync answers a member that waits for its assignment.
-func (m *member) answerSync(r SyncResult, err error) {
-	if done := m.sync; done != nil {
-		m.sync = nil
-		done(r, err)
-	}
 }

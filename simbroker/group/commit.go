@@ -29,12 +29,11 @@ func (c *Coordinator) Commit(req CommitRequest, done func([]TopicResult, error))
 		done(nil, err)
 		return
 	}
-	if g, ok := s.groups[req.GroupID].(*classic); ok && (g.state == Stable || g.state == PreparingRebalance) {
-		m := g.member(req.MemberID)
-		c.expectHeartbeat(s, g, m, m.sessionTimeout)
+	if g, ok := s.groups[req.GroupID].(*classic); ok {
+		classicGroups{s}.committed(g, req.MemberID)
 	}
-	c.store(s, c.plain(), req.GroupID, req.Topics, func(topic CommitTopic) commit {
-		stored := commit{at: c.now(), expires: noTime, topicID: topic.TopicID}
+	c.store(s, s.plain(), req.GroupID, req.Topics, func(topic CommitTopic) commit {
+		stored := commit{at: c.broker.now(), expires: noTime, topicID: topic.TopicID}
 		if req.Retention >= 0 {
 			stored.expires = stored.at + req.Retention.Milliseconds()
 		}
@@ -58,21 +57,6 @@ func validateCommit(g group, req CommitRequest) (commitCheck, error) {
 	return nil, kafka.ErrIllegalGeneration
 }
 
-// allows says whether all partitions of a commit pass.
-func (check commitCheck) allows(topics []CommitTopic) error {
-	if check == nil {
-		return nil
-	}
-	for _, t := range topics {
-		for _, p := range t.Partitions {
-			if err := check(idPartition{t.TopicID, p.Partition}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // TxnCommit commits offsets in a transaction: they are pending until its
 // marker comes (rules H5, H6). The transaction coordinator is asked before the
 // group is looked at, so that a refused request may leave the partition in the
@@ -88,7 +72,7 @@ func (c *Coordinator) TxnCommit(req TxnCommitRequest, done func([]TopicResult, e
 		done(nil, err)
 		return
 	}
-	c.env.Verifier.Verify(Verification{
+	c.broker.env.Verifier.Verify(Verification{
 		TransactionalID: req.TransactionalID,
 		Producer:        req.Producer,
 		Partition:       kafka.TopicPartition{Topic: kafka.ConsumerOffsetsTopic, Partition: c.PartitionFor(req.GroupID)},
@@ -112,10 +96,10 @@ func (c *Coordinator) commitVerified(req TxnCommitRequest, guard producer.Guard,
 		done(nil, err)
 		return
 	}
-	b := c.plain()
+	b := s.plain()
 	b.Producer, b.Guard = req.Producer, guard
 	c.store(s, b, req.GroupID, req.Topics, func(CommitTopic) commit {
-		return commit{at: c.now(), expires: noTime}
+		return commit{at: c.broker.now(), expires: noTime}
 	}, done)
 }
 
@@ -142,18 +126,18 @@ func validateTxnCommit(g group, req TxnCommitRequest) error {
 
 // store writes the offsets of a commit into a batch. begin is what all commits
 // of a topic have in common.
-func (c *Coordinator) store(s *shard, b Batch, group string, topics []CommitTopic, begin func(CommitTopic) commit, done func([]TopicResult, error)) {
+func (c *Coordinator) store(s *shard, b Batch, groupID string, topics []CommitTopic, begin func(CommitTopic) commit, done func([]TopicResult, error)) {
 	results := make([]TopicResult, len(topics))
 	for i, topic := range topics {
 		results[i] = TopicResult{Topic: topic.Topic, TopicID: topic.TopicID}
 		for _, p := range topic.Partitions {
 			result := PartitionResult{Partition: p.Partition}
-			if javaLength(p.Metadata) > c.cfg.OffsetMetadataMaxBytes {
+			if javaLength(p.Metadata) > c.broker.cfg.OffsetMetadataMaxBytes {
 				result.Err = kafka.ErrOffsetMetadataTooLarge
 			} else {
 				stored := begin(topic)
 				stored.offset, stored.leaderEpoch, stored.metadata = p.Offset, p.LeaderEpoch, p.Metadata
-				key := encodeOffsetKey(group, kafka.TopicPartition{Topic: topic.Topic, Partition: p.Partition})
+				key := encodeOffsetKey(groupID, kafka.TopicPartition{Topic: topic.Topic, Partition: p.Partition})
 				b.Records = append(b.Records, Record{Key: key, Value: encodeCommit(stored)})
 			}
 			results[i].Partitions = append(results[i].Partitions, result)
@@ -163,7 +147,7 @@ func (c *Coordinator) store(s *shard, b Batch, group string, topics []CommitTopi
 		done(results, nil)
 		return
 	}
-	c.write(s, b, func(err error) {
+	s.write(b, func(err error) {
 		if err != nil {
 			done(nil, err)
 			return
@@ -175,69 +159,3 @@ func (c *Coordinator) store(s *shard, b Batch, group string, topics []CommitTopi
 // javaLength is the length of a string as Java counts it, which is what
 // offset.metadata.max.bytes is compared with.
 func javaLength(s string) int { return len(utf16.Encode([]rune(s))) }
-
-// CompleteTransaction appends an end marker to a partition of
-// __consumer_offsets and ends what its producer had pending there before it.
-// It stands for the replica's own append of a marker on these partitions. A
-// partition that is not owned or still loads answers NOT_LEADER_OR_FOLLOWER, as
-// Kafka's WriteTxnMarkers does; other errors are the log's.
-func (c *Coordinator) CompleteTransaction(partition int32, m Marker, done func(error)) {
-	s := c.shards[partition]
-	if s == nil || s.loading {
-		done(kafka.ErrNotLeaderOrFollower)
-		return
-	}
-	c.env.Log.AppendMarker(partition, m, func(at kafka.Offset, err error) {
-		// A marker that was appended counts, even if its replication was not
-		// waited for; a shard that came later has read it from the log.
-		if at != kafka.NoOffset && c.owned(s) {
-			s.end = max(s.end, at+1)
-			s.offsets.replayMarker(m.Producer.ID, m.Commit, at)
-		}
-		done(err)
-		c.wake(s)
-	})
-}
-
-// stableRead is a read of stable offsets that waits until all that was written
-// before it is replicated.
-type stableRead struct {
-	until  kafka.Offset
-	answer func(error)
-}
-
-// whenReplicated answers when the high watermark has passed all that has been
-// written, or with NOT_COORDINATOR after offsets.commit.timeout.ms.
-func (c *Coordinator) whenReplicated(s *shard, answer func(error)) {
-	if c.env.Log.HighWatermark(s.partition) >= s.end {
-		answer(nil)
-		return
-	}
-	r := &stableRead{until: s.end}
-	r.answer = func(err error) {
-		r.answer = func(error) {}
-		answer(err)
-	}
-	s.waiting = append(s.waiting, r)
-	c.clk.After(c.cfg.OffsetCommitTimeout, func() {
-		c.wake(s)
-		r.answer(kafka.ErrNotCoordinator)
-	})
-}
-
-// wake answers the reads for which the high watermark is high enough.
-func (c *Coordinator) wake(s *shard) {
-	if len(s.waiting) == 0 || !c.owned(s) {
-		return
-	}
-	hwm := c.env.Log.HighWatermark(s.partition)
-	waiting := s.waiting
-	s.waiting = nil
-	for _, r := range waiting {
-		if r.until > hwm {
-			s.waiting = append(s.waiting, r)
-		} else {
-			r.answer(nil)
-		}
-	}
-}

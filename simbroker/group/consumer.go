@@ -2,26 +2,13 @@ package group
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
-
-// Member epochs that stand for something else in a heartbeat.
-const (
-	joinEpoch        int32 = 0  // the member wants to (re)join without partitions
-	leaveEpoch       int32 = -1 // it leaves
-	staticLeaveEpoch int32 = -2 // a static member leaves and means to come back
-)
-
-// initialEpoch is the epoch of a group that nobody has joined, and of its target
-// assignment, which is none: the first member makes it 2.
-const initialEpoch int32 = 1
 
 // consumer is a group of the consumer protocol (KIP-848, rule H3). It changes
 // by its records and by nothing else, so that a loaded group is what its writer
@@ -152,29 +139,6 @@ func (g *consumer) ownedByOthers(p idPartition, memberID string) bool {
 	return false
 }
 
-// topicsHash is a hash of what a group's topics are: another one when a topic
-// came, went, was created anew or has more partitions. Kafka's is an XXH3 that
-// knows of racks, too; nobody compares the two.
-func topicsHash(names []string, topics Topics) uint64 {
-	h := fnv.New64a()
-	some := false
-	for _, name := range names {
-		t, ok := topics.Topic(name)
-		if !ok {
-			continue
-		}
-		some = true
-		h.Write(t.ID[:])
-		var count [4]byte
-		binary.BigEndian.PutUint32(count[:], uint32(t.Partitions))
-		h.Write(count[:])
-	}
-	if !some {
-		return 0
-	}
-	return h.Sum64()
-}
-
 func (g *consumer) kind() Kind { return Consumer }
 
 func (g *consumer) listing() Listing {
@@ -258,4 +222,13 @@ func (g *consumer) String() string {
 		members = append(members, fmt.Sprintf("%s@%d", m.id, m.epoch))
 	}
 	return fmt.Sprintf("%s %s epoch %d [%s]", g.id, g.state(), g.epoch, strings.Join(members, " "))
+}
+
+// resolvedRegex is the topics that matched a regular expression, by the
+// metadata of a certain version, which the first member of the group to ask may
+// describe.
+type resolvedRegex struct {
+	topics  []string // sorted
+	version int64
+	at      int64 // in milliseconds
 }

@@ -1,6 +1,8 @@
 package group
 
 import (
+	"bytes"
+	"maps"
 	"slices"
 	"time"
 
@@ -30,110 +32,22 @@ import (
 //	regex           16  group string │ regex string
 //	                    [topic string] │ version i64 │ time i64
 
-// The types of keys.
-const (
-	keyConsumerGroup       = 3
-	keyOldMetadata         = 4
-	keyConsumerMember      = 5
-	keyConsumerTargetEpoch = 6
-	keyTargetMember        = 7
-	keyCurrentAssignment   = 8
-	keyConsumerRegex       = 16
-)
-
 const (
 	tagMetadataHash = 0 // of a group
 	tagClassic      = 0 // of a member
-	tagTargetTime   = 0 // of a target epoch
 )
 
-// modernKey is a decoded key of a record of KIP-848, 932 or 1071.
-type modernKey struct {
-	kind   int16
-	group  string
-	member string // or the regular expression
-}
-
-func encodeKindKey(kind int16, group string) []byte {
-	w := message.Writer{}
-	w.Int16(kind)
-	w.String(group)
-	return w.B
-}
-
-// encodeMemberKey is a key that names a member, or a regular expression.
-func encodeMemberKey(kind int16, group, member string) []byte {
-	w := message.Writer{B: encodeKindKey(kind, group)}
-	w.String(member)
-	return w.B
-}
-
-// namesMember says whether keys of a kind have a second string.
-func namesMember(kind int16) bool {
-	return slices.Contains([]int16{
-		keyConsumerMember, keyTargetMember, keyCurrentAssignment, keyConsumerRegex,
-		keyShareMember, keyShareTarget, keyShareCurrent,
-		keyStreamsMember, keyStreamsTarget, keyStreamsCurrent,
-	}, kind)
-}
-
-// decodeModernKey reads a key of a given type.
-func decodeModernKey(b []byte) (modernKey, error) {
-	r := message.Reader{B: b}
-	k := modernKey{kind: r.Int16(), group: r.String()}
-	if namesMember(k.kind) {
-		k.member = r.String()
-	}
-	return k, r.Err
-}
-
-// newValue begins a value.
-func newValue() message.Writer {
-	w := message.Writer{Flexible: true}
-	w.Int16(0)
-	return w
-}
-
-// valueReader begins to read a value; it reports false for a version that is
-// not known.
-func valueReader(b []byte) (message.Reader, bool) {
-	r := message.Reader{B: b, Flexible: true}
-	return r, r.Int16() == 0 && r.Err == nil
-}
-
-// int64Tag is a tagged field, left out if it has its default.
-func int64Tag(number int, v int64) []message.Tag {
-	if v == 0 {
-		return nil
-	}
-	w := message.Writer{}
-	w.Int64(v)
-	return []message.Tag{{Number: number, Value: w.B}}
-}
-
-// readInt64Tag reads the tagged fields at the end of a value, of which one is
-// known.
-func readInt64Tag(r *message.Reader, number int) int64 {
-	var v int64
-	r.Tags(func(n int, value message.Reader) {
-		if n == number {
-			v = value.Int64()
-		}
-	})
-	return v
-}
-
 // consumerEpochRecord says the group's epoch.
-func consumerEpochRecord(group string, epoch int32, hash uint64) Record {
+func consumerEpochRecord(groupID string, epoch int32, hash uint64) Record {
 	w := newValue()
 	w.Int32(epoch)
 	w.Tags(int64Tag(tagMetadataHash, int64(hash))...)
-	return Record{Key: encodeKindKey(keyConsumerGroup, group), Value: w.B}
+	return Record{Key: encodeKindKey(keyConsumerGroup, groupID), Value: w.B}
 }
 
 // consumerMemberRecord says what a member said.
-func consumerMemberRecord(group string, m *consumerMember) Record {
-	return Record{Key: encodeMemberKey(keyConsumerMember, group, m.id), Value: encodeConsumerMember(m)}
+func consumerMemberRecord(groupID string, m *consumerMember) Record {
+	return Record{Key: encodeMemberKey(keyConsumerMember, groupID, m.id), Value: encodeConsumerMember(m)}
 }
 
 func encodeConsumerMember(m *consumerMember) []byte {
@@ -198,32 +112,18 @@ func readClassicMembership(r message.Reader) *classicMembership {
 }
 
 // consumerTargetEpochRecord says for which epoch of the group there are targets.
-func consumerTargetEpochRecord(group string, epoch int32, at int64) Record {
-	return Record{Key: encodeKindKey(keyConsumerTargetEpoch, group), Value: encodeTargetEpoch(epoch, at)}
-}
-
-func encodeTargetEpoch(epoch int32, at int64) []byte {
-	w := newValue()
-	w.Int32(epoch)
-	w.Tags(int64Tag(tagTargetTime, at)...)
-	return w.B
+func consumerTargetEpochRecord(groupID string, epoch int32, at int64) Record {
+	return Record{Key: encodeKindKey(keyConsumerTargetEpoch, groupID), Value: encodeTargetEpoch(epoch, at)}
 }
 
 // consumerTargetRecord says what a member is to have.
-func consumerTargetRecord(group, member string, target partitionSet) Record {
-	return Record{Key: encodeMemberKey(keyTargetMember, group, member), Value: encodeTarget(target)}
-}
-
-func encodeTarget(target partitionSet) []byte {
-	w := newValue()
-	writePartitions(&w, target)
-	w.Tags()
-	return w.B
+func consumerTargetRecord(groupID, member string, target partitionSet) Record {
+	return Record{Key: encodeMemberKey(keyTargetMember, groupID, member), Value: encodeTarget(target)}
 }
 
 // currentAssignmentRecord says what a member has.
-func currentAssignmentRecord(group string, m *consumerMember) Record {
-	return Record{Key: encodeMemberKey(keyCurrentAssignment, group, m.id), Value: encodeCurrentAssignment(m)}
+func currentAssignmentRecord(groupID string, m *consumerMember) Record {
+	return Record{Key: encodeMemberKey(keyCurrentAssignment, groupID, m.id), Value: encodeCurrentAssignment(m)}
 }
 
 func encodeCurrentAssignment(m *consumerMember) []byte {
@@ -255,26 +155,26 @@ func decodeCurrentAssignment(b []byte, m *consumerMember) bool {
 }
 
 // consumerRegexRecord says what a regular expression was resolved to.
-func consumerRegexRecord(group, regex string, resolved resolvedRegex) Record {
+func consumerRegexRecord(groupID, regex string, resolved resolvedRegex) Record {
 	w := newValue()
 	w.Strings(resolved.topics)
 	w.Int64(resolved.version)
 	w.Int64(resolved.at)
 	w.Tags()
-	return Record{Key: encodeMemberKey(keyConsumerRegex, group, regex), Value: w.B}
+	return Record{Key: encodeMemberKey(keyConsumerRegex, groupID, regex), Value: w.B}
 }
 
 // replay implements modern.
-func (g *consumer) replay(record Record, _ int64) {
-	k, err := decodeModernKey(record.Key)
+func (g *consumer) replay(entry Record, _ int64) {
+	k, err := decodeModernKey(entry.Key)
 	if err != nil {
 		return
 	}
-	if record.Value == nil {
+	if entry.Value == nil {
 		g.replayTombstone(k)
 		return
 	}
-	r, known := valueReader(record.Value)
+	r, known := valueReader(entry.Value)
 	if !known {
 		return
 	}
@@ -283,16 +183,15 @@ func (g *consumer) replay(record Record, _ int64) {
 		g.epoch = r.Int32()
 		g.metadataHash = uint64(readInt64Tag(&r, tagMetadataHash))
 	case keyConsumerTargetEpoch:
-		g.targetEpoch = r.Int32()
-		g.targetAt = readInt64Tag(&r, tagTargetTime)
+		g.targetEpoch, g.targetAt = readTargetEpoch(&r)
 	case keyTargetMember:
 		g.target[k.member] = readPartitions(&r)
 	case keyConsumerRegex:
 		g.regexes[k.member] = resolvedRegex{topics: r.Strings(), version: r.Int64(), at: r.Int64()}
 	case keyConsumerMember:
-		g.replaceMember(k.member, record.Value, decodeConsumerMember)
+		g.replaceMember(k.member, entry.Value, decodeConsumerMember)
 	case keyCurrentAssignment:
-		g.replaceMember(k.member, record.Value, decodeCurrentAssignment)
+		g.replaceMember(k.member, entry.Value, decodeCurrentAssignment)
 	}
 }
 
@@ -338,10 +237,39 @@ func (g *consumer) tombstones() []Record {
 	perMember(keyTargetMember)
 	records = append(records, Record{Key: encodeKindKey(keyConsumerTargetEpoch, g.id)})
 	perMember(keyConsumerMember)
-	for _, regex := range sortedKeys(g.regexes) {
+	for _, regex := range slices.Sorted(maps.Keys(g.regexes)) {
 		records = append(records, Record{Key: encodeMemberKey(keyConsumerRegex, g.id, regex)})
 	}
 	return append(records,
 		Record{Key: encodeKindKey(keyOldMetadata, g.id)},
 		Record{Key: encodeKindKey(keyConsumerGroup, g.id)})
+}
+
+// sameMetadata says whether the record of what the member said would be the
+// same.
+func (m *consumerMember) sameMetadata(other *consumerMember) bool {
+	return bytes.Equal(encodeConsumerMember(m), encodeConsumerMember(other))
+}
+
+// sameAssignment says whether the record of what the member has would be the
+// same.
+func (m *consumerMember) sameAssignment(other *consumerMember) bool {
+	return bytes.Equal(encodeCurrentAssignment(m), encodeCurrentAssignment(other))
+}
+
+// snapshot is the records that say all that a group is.
+func (g *consumer) snapshot() []Record {
+	var records []Record
+	for _, m := range g.sorted() {
+		records = append(records, consumerMemberRecord(g.id, m))
+	}
+	records = append(records, consumerEpochRecord(g.id, g.epoch, g.metadataHash))
+	for _, m := range g.sorted() {
+		records = append(records, consumerTargetRecord(g.id, m.id, g.target[m.id]))
+	}
+	records = append(records, consumerTargetEpochRecord(g.id, g.targetEpoch, g.targetAt))
+	for _, m := range g.sorted() {
+		records = append(records, currentAssignmentRecord(g.id, m))
+	}
+	return records
 }

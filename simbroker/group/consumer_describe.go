@@ -1,39 +1,11 @@
 package group
 
-// DescribeConsumers describes groups of the consumer protocol, in the order
-// asked.
-func (c *Coordinator) DescribeConsumers(groupIDs []string) []ConsumerDescription {
-	descriptions := make([]ConsumerDescription, len(groupIDs))
-	for i, id := range groupIDs {
-		g, err := findKind[*consumer](c, id, "consumer")
-		if err != nil {
-			descriptions[i] = ConsumerDescription{GroupID: id, Err: err}
-			continue
-		}
-		descriptions[i] = c.describeConsumer(g)
-	}
-	return descriptions
-}
-
-// findKind is a group that must be of one kind.
-func findKind[G group](c *Coordinator, id, kind string) (G, error) {
-	var none G
-	s, err := c.find(id)
+// describe describes the group of an id, which may be none of these.
+func (c consumerGroups) describe(id string) ConsumerDescription {
+	g, err := findKind[*consumer](c.shard, id, "consumer")
 	if err != nil {
-		return none, err
+		return ConsumerDescription{GroupID: id, Err: err}
 	}
-	found, exists := s.groups[id]
-	g, ok := found.(G)
-	switch {
-	case !exists:
-		return none, notFound(id)
-	case !ok:
-		return none, notA(kind, id)
-	}
-	return g, nil
-}
-
-func (c *Coordinator) describeConsumer(g *consumer) ConsumerDescription {
 	d := ConsumerDescription{
 		GroupID: g.id, State: g.state(), Epoch: g.epoch, AssignmentEpoch: g.targetEpoch,
 		Assignor: g.preferredAssignor(c.cfg.ConsumerAssignors[0]),

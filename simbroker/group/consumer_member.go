@@ -1,7 +1,6 @@
 package group
 
 import (
-	"bytes"
 	"slices"
 	"time"
 
@@ -35,18 +34,6 @@ type classicMembership struct {
 // newConsumerMember is a member of which nothing is known yet.
 func newConsumerMember(id string) *consumerMember {
 	return &consumerMember{id: id, holding: holding[idPartition]{previous: -1}, rebalanceTimeout: -time.Millisecond}
-}
-
-// sameMetadata says whether the record of what the member said would be the
-// same.
-func (m *consumerMember) sameMetadata(other *consumerMember) bool {
-	return bytes.Equal(encodeConsumerMember(m), encodeConsumerMember(other))
-}
-
-// sameAssignment says whether the record of what the member has would be the
-// same.
-func (m *consumerMember) sameAssignment(other *consumerMember) bool {
-	return bytes.Equal(encodeCurrentAssignment(m), encodeCurrentAssignment(other))
 }
 
 // update is the member with what a heartbeat says anew; what it leaves out

@@ -27,14 +27,14 @@ type beater struct {
 }
 
 // beater is a member that has not joined.
-func (cl *cluster) beater(group, id string, topics ...string) *beater {
-	return &beater{cl: cl, group: group, id: id, topics: topics}
+func (cl *cluster) beater(groupID, id string, topics ...string) *beater {
+	return &beater{cl: cl, group: groupID, id: id, topics: topics}
 }
 
 // joined is a member that has.
-func (cl *cluster) joined(group, id string, topics ...string) *beater {
+func (cl *cluster) joined(groupID, id string, topics ...string) *beater {
 	cl.t.Helper()
-	b := cl.beater(group, id, topics...)
+	b := cl.beater(groupID, id, topics...)
 	b.mustBeat()
 	return b
 }
@@ -129,10 +129,10 @@ func rounds(n int, members ...*beater) {
 // expectGroup compares a group's description with a text: state, epochs,
 // assignor, and each member's epoch and partitions, with its target if it is
 // another.
-func (cl *cluster) expectGroup(what, group, want string) {
+func (cl *cluster) expectGroup(what, groupID, want string) {
 	cl.t.Helper()
 	var got string
-	cl.loop.Do(func() { got = cl.drawConsumer(cl.DescribeConsumers([]string{group})[0]) })
+	cl.loop.Do(func() { got = cl.drawConsumer(cl.DescribeConsumers([]string{groupID})[0]) })
 	if got != want {
 		cl.t.Errorf("%s:\n got %s\nwant %s", what, got, want)
 	}
@@ -506,8 +506,10 @@ func TestH3SharedRegex(t *testing.T) {
 	rounds(2, b)
 	cl.expectGroup("one left", "G1", "Stable 4/4 uniform b@4[orders: 0 1]")
 	expectErr(t, "leave", b.leave(leaveEpoch), nil)
-	if g := cl.shards[cl.PartitionFor("G1")].groups["G1"].(*consumer); len(g.regexes) != 0 {
-		t.Errorf("left behind: %v", g.regexes)
+	for _, r := range cl.shards[cl.PartitionFor("G1")].groups["G1"].tombstones() {
+		if keyKind(r.Key) == keyConsumerRegex {
+			t.Errorf("left behind: %x", r.Key)
+		}
 	}
 }
 
@@ -618,7 +620,7 @@ func TestH11ConsumerGroup(t *testing.T) {
 	expectErr(t, "DeleteGroups", cl.deleteGroups("G1")[0], nil)
 	cl.expectGroup("deleted", "G1", "Group G1 not found.")
 	cl.expectFetch("deleted", "G1", false, "")
-	cl.restart(cl.cfg)
+	cl.restart(cl.broker.cfg)
 	cl.expectGroup("deleted for good", "G1", "Group G1 not found.")
 }
 
@@ -662,7 +664,7 @@ func TestH3Failover(t *testing.T) {
 		before = cl.Coordinator.String()
 		state = cl.shards[cl.PartitionFor("G1")].groups["G1"].(*consumer)
 	})
-	cl.restart(cl.cfg)
+	cl.restart(cl.broker.cfg)
 	cl.loop.Do(func() {
 		if after := cl.Coordinator.String(); after != before {
 			t.Errorf("after: %s\nbefore: %s", after, before)
@@ -731,7 +733,7 @@ func TestH3AnswerWaitsForReplication(t *testing.T) {
 func TestH3MaxSize(t *testing.T) {
 	cl := newCluster(t)
 	cl.topic("orders", 1)
-	cfg := cl.cfg
+	cfg := cl.broker.cfg
 	cfg.ConsumerMaxSize = 1
 	cl.Configure(cfg)
 	s := cl.beater("G1", "s1", "orders")

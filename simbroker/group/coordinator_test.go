@@ -208,22 +208,22 @@ func (cl *cluster) Verify(v Verification, done func(producer.Guard, error)) {
 	cl.loop.After(latency, func() { done(producer.Guard{}, cl.verifyErr) })
 }
 
-func (cl *cluster) Initialize(group string, partitions []SharePartition, epoch int32, done func(error)) {
+func (cl *cluster) Initialize(groupID string, partitions []SharePartition, epoch int32, done func(error)) {
 	set := make(partitionSet)
 	for _, p := range partitions {
 		set[idPartition{p.TopicID, p.Partition}] = true
 	}
-	cl.shared = append(cl.shared, fmt.Sprintf("%s %d: %s", group, epoch, cl.showAssigned(assigned(sortedPartitions(set)))))
+	cl.shared = append(cl.shared, fmt.Sprintf("%s %d: %s", groupID, epoch, cl.showAssigned(assigned(sortedPartitions(set)))))
 	cl.loop.After(latency, func() { done(cl.sharesErr) })
 }
 
-func (cl *cluster) DeleteTopics(group string, topics []kafka.TopicID, done func(error)) {
-	cl.shared = append(cl.shared, fmt.Sprintf("%s forgets %d", group, len(topics)))
+func (cl *cluster) DeleteTopics(groupID string, topics []kafka.TopicID, done func(error)) {
+	cl.shared = append(cl.shared, fmt.Sprintf("%s forgets %d", groupID, len(topics)))
 	cl.loop.After(latency, func() { done(cl.sharesErr) })
 }
 
-func (cl *cluster) Delete(group string, done func(error)) {
-	cl.shared = append(cl.shared, group+" deleted")
+func (cl *cluster) Delete(groupID string, done func(error)) {
+	cl.shared = append(cl.shared, groupID+" deleted")
 	cl.loop.After(latency, func() { done(cl.sharesErr) })
 }
 
@@ -260,10 +260,10 @@ func (cl *cluster) commit(req CommitRequest) (err error) {
 }
 
 // simple commits offsets as an administrator does.
-func (cl *cluster) simple(group string, offsets ...kafka.Offset) {
+func (cl *cluster) simple(groupID string, offsets ...kafka.Offset) {
 	cl.t.Helper()
-	if err := cl.commit(CommitRequest{GroupID: group, Generation: -1, Retention: -1, Topics: offsetsOf(offsets...)}); err != nil {
-		cl.t.Fatalf("OffsetCommit %s: %v", group, err)
+	if err := cl.commit(CommitRequest{GroupID: groupID, Generation: -1, Retention: -1, Topics: offsetsOf(offsets...)}); err != nil {
+		cl.t.Fatalf("OffsetCommit %s: %v", groupID, err)
 	}
 }
 
@@ -278,30 +278,30 @@ func (cl *cluster) txnCommit(req TxnCommitRequest) (err error) {
 }
 
 // pending commits offsets in a transaction of a producer.
-func (cl *cluster) pending(group string, p kafka.Producer, offsets ...kafka.Offset) {
+func (cl *cluster) pending(groupID string, p kafka.Producer, offsets ...kafka.Offset) {
 	cl.t.Helper()
-	req := TxnCommitRequest{GroupID: group, TransactionalID: "X", Producer: p, Generation: -1, Topics: offsetsOf(offsets...), Mode: AddPartition}
+	req := TxnCommitRequest{GroupID: groupID, TransactionalID: "X", Producer: p, Generation: -1, Topics: offsetsOf(offsets...), Mode: AddPartition}
 	if err := cl.txnCommit(req); err != nil {
-		cl.t.Fatalf("TxnOffsetCommit %s: %v", group, err)
+		cl.t.Fatalf("TxnOffsetCommit %s: %v", groupID, err)
 	}
 }
 
 // mark writes an end marker where a group's offsets are.
-func (cl *cluster) mark(group string, p kafka.Producer, commit bool) (err error) {
+func (cl *cluster) mark(groupID string, p kafka.Producer, commit bool) (err error) {
 	cl.t.Helper()
 	answered := false
 	m := Marker{Producer: p, Commit: commit, TransactionVersion: 2, Timeout: 5 * time.Second}
 	cl.loop.Do(func() {
-		cl.CompleteTransaction(cl.PartitionFor(group), m, func(e error) { err, answered = e, true })
+		cl.CompleteTransaction(cl.PartitionFor(groupID), m, func(e error) { err, answered = e, true })
 	})
 	cl.answered(&answered)
 	return err
 }
 
 // fetch is what OffsetFetch says, as "orders-0=5 orders-1=-1(88)".
-func (cl *cluster) fetch(group string, stable bool, partitions ...int32) string {
+func (cl *cluster) fetch(groupID string, stable bool, partitions ...int32) string {
 	cl.t.Helper()
-	req := FetchRequest{GroupID: group, MemberEpoch: -1, RequireStable: stable}
+	req := FetchRequest{GroupID: groupID, MemberEpoch: -1, RequireStable: stable}
 	if len(partitions) > 0 {
 		req.Topics = []FetchTopic{{Topic: "orders", Partitions: partitions}}
 	}
@@ -333,18 +333,18 @@ func (cl *cluster) fetchRequest(req FetchRequest) string {
 	return strings.Join(lines, " ")
 }
 
-func (cl *cluster) expectFetch(what, group string, stable bool, want string, partitions ...int32) {
+func (cl *cluster) expectFetch(what, groupID string, stable bool, want string, partitions ...int32) {
 	cl.t.Helper()
-	if got := cl.fetch(group, stable, partitions...); got != want {
-		cl.t.Errorf("%s: OffsetFetch %s stable=%t: %q, want %q", what, group, stable, got, want)
+	if got := cl.fetch(groupID, stable, partitions...); got != want {
+		cl.t.Errorf("%s: OffsetFetch %s stable=%t: %q, want %q", what, groupID, stable, got, want)
 	}
 }
 
-func (cl *cluster) deleteOffsets(group string, topics ...FetchTopic) (err error) {
+func (cl *cluster) deleteOffsets(groupID string, topics ...FetchTopic) (err error) {
 	cl.t.Helper()
 	answered := false
 	cl.loop.Do(func() {
-		cl.DeleteOffsets(DeleteOffsetsRequest{GroupID: group, Topics: topics},
+		cl.DeleteOffsets(DeleteOffsetsRequest{GroupID: groupID, Topics: topics},
 			func(topics []TopicResult, e error) { err, answered = firstError(topics, e), true })
 	})
 	cl.answered(&answered)
@@ -371,12 +371,12 @@ func firstError(topics []TopicResult, err error) error {
 }
 
 // stateOf is a group's state as DescribeGroups shows it.
-func (cl *cluster) stateOf(group string) State { return cl.Describe([]string{group})[0].State }
+func (cl *cluster) stateOf(groupID string) State { return cl.Describe([]string{groupID})[0].State }
 
-func (cl *cluster) expectState(what, group string, want State) {
+func (cl *cluster) expectState(what, groupID string, want State) {
 	cl.t.Helper()
-	if got := cl.stateOf(group); got != want {
-		cl.t.Errorf("%s: %s is %s, want %s", what, group, got, want)
+	if got := cl.stateOf(groupID); got != want {
+		cl.t.Errorf("%s: %s is %s, want %s", what, groupID, got, want)
 	}
 }
 
@@ -463,7 +463,7 @@ func TestString(t *testing.T) {
 	cl.simple("G2", 5, 6)
 	cl.pending("G2", producerOf(7, 0), 8)
 	cl.pending("G1", producerOf(7, 0), 8)
-	for p := range cl.cfg.Partitions {
+	for p := range cl.broker.cfg.Partitions {
 		if p != cl.PartitionFor("G1") && p != cl.PartitionFor("G2") {
 			cl.Unload(p)
 		}

@@ -1,7 +1,6 @@
 package group
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
@@ -34,7 +33,7 @@ func (c *Coordinator) DeleteOffsets(req DeleteOffsetsRequest, done func([]TopicR
 			results[i].Partitions = append(results[i].Partitions, result)
 		}
 	}
-	c.bury(s, tombstones, func(err error) {
+	s.bury(tombstones, func(err error) {
 		if err != nil {
 			done(nil, err)
 			return
@@ -57,15 +56,6 @@ func (c *Coordinator) findDeletable(groupID string) (*shard, group, error) {
 		return nil, nil, kafka.ErrGroupIDNotFound
 	}
 	return s, g, g.validateOffsetDelete()
-}
-
-// bury writes tombstones, if there are any.
-func (c *Coordinator) bury(s *shard, tombstones []Record, done func(error)) {
-	if len(tombstones) == 0 {
-		done(nil)
-		return
-	}
-	c.write(s, c.plain(tombstones...), done)
 }
 
 // DeleteGroups deletes groups with all their offsets, and answers when that is
@@ -102,39 +92,10 @@ func (c *Coordinator) deleteGroup(id string, done func(error)) {
 	case g.listing().State != Empty:
 		done(kafka.ErrNonEmptyGroup)
 	case g.kind() == Share:
-		c.deleteShare(s, g, done)
+		shareGroups{s}.delete(g, done)
 	default:
-		c.bury(s, s.funeral(id, g), done)
+		s.bury(s.funeral(id, g), done)
 	}
-}
-
-// deleteShare deletes a share group once what it was delivered is forgotten,
-// unless somebody has joined it meanwhile.
-func (c *Coordinator) deleteShare(s *shard, g group, done func(error)) {
-	id := g.listing().GroupID
-	c.env.Shares.Delete(id, func(err error) {
-		switch {
-		case err != nil:
-			done(err)
-		case !c.owned(s):
-			done(kafka.ErrNotCoordinator)
-		case s.groups[id] != g:
-			done(kafka.ErrGroupIDNotFound)
-		case g.listing().State != Empty:
-			done(kafka.ErrNonEmptyGroup)
-		default:
-			c.bury(s, s.funeral(id, g), done)
-		}
-	})
-}
-
-// funeral is the tombstones of a group and of all that it has committed.
-func (s *shard) funeral(id string, g group) []Record {
-	var tombstones []Record
-	for _, tp := range s.offsets.present(id) {
-		tombstones = append(tombstones, Record{Key: encodeOffsetKey(id, tp)})
-	}
-	return append(tombstones, g.tombstones()...)
 }
 
 // TopicsDeleted drops what is committed for deleted topics, by their ids where
@@ -153,85 +114,6 @@ func (c *Coordinator) TopicsDeleted(topics []DeletedTopic) {
 				}
 			}
 		}
-		c.bury(s, append(tombstones, s.shareStatesWithout(topics)...), func(error) {})
+		s.bury(append(tombstones, shareGroups{s}.without(topics)...), func(error) {})
 	}
-}
-
-// shareStatesWithout is the records of share groups that lose topics.
-func (s *shard) shareStatesWithout(topics []DeletedTopic) []Record {
-	var records []Record
-	for _, found := range s.sorted() {
-		g, ok := found.(*share)
-		if !ok {
-			continue
-		}
-		initializing, initialized := maps.Clone(g.initializing), maps.Clone(g.initialized)
-		for _, t := range topics {
-			delete(initializing, t.ID)
-			delete(initialized, t.ID)
-		}
-		if len(initializing) < len(g.initializing) || len(initialized) < len(g.initialized) {
-			records = append(records, shareStateRecord(g.id, initializing, initialized))
-		}
-	}
-	return records
-}
-
-// belongs says whether anything in the slot is for a topic of this id, or does
-// not know for which.
-func (s *slot) belongs(id kafka.TopicID) bool {
-	is := func(c *commit) bool { return c.topicID == kafka.TopicID{} || c.topicID == id }
-	return s.latest() != nil && is(s.latest()) ||
-		slices.ContainsFunc(s.pending, func(p pendingCommit) bool { return is(&p.commit) })
-}
-
-// scan deletes what has expired, at the interval of
-// offsets.retention.check.interval.ms.
-func (c *Coordinator) scan() {
-	c.clk.After(c.cfg.OffsetsRetentionCheckInterval, func() {
-		for _, s := range c.sortedShards() {
-			if !s.loading {
-				c.bury(s, c.expired(s), func(error) {}) // a failure is tried again by the next scan
-			}
-		}
-		c.scan()
-	})
-}
-
-// expired is the tombstones that a partition is due, of offsets and of groups
-// that have nothing left. Share groups do not expire.
-func (c *Coordinator) expired(s *shard) []Record {
-	var tombstones []Record
-	for _, g := range s.sorted() {
-		listing := g.listing()
-		if g.kind() == Share {
-			continue
-		}
-		s.offsets.tidy(listing.GroupID, c.env.Log.HighWatermark(s.partition))
-		nothingLeft := true
-		for _, tp := range s.offsets.present(listing.GroupID) {
-			slot := s.offsets.get(listing.GroupID, tp)
-			if len(slot.pending) == 0 && c.hasExpired(g, tp.Topic, slot.latest()) {
-				tombstones = append(tombstones, Record{Key: encodeOffsetKey(listing.GroupID, tp)})
-			} else {
-				nothingLeft = false
-			}
-		}
-		if nothingLeft && listing.State == Empty {
-			tombstones = append(tombstones, g.tombstones()...)
-		}
-	}
-	return tombstones
-}
-
-// hasExpired says whether a commit's retention is over (rule H11).
-func (c *Coordinator) hasExpired(g group, topic string, stored *commit) bool {
-	from, may := g.expiresFrom(topic, stored)
-	switch {
-	case !may:
-		return false
-	case stored.expires != noTime:
-		return c.now() >= stored.expires
-	}
-	return c.now()-from >= c.cfg.OffsetsRetention.Milliseconds()
 }

@@ -55,7 +55,7 @@ func TestH11DeleteGroups(t *testing.T) {
 	if got := cl.deleteGroups(); len(got) > 0 {
 		t.Errorf("no groups: %v", got)
 	}
-	cl.restart(cl.cfg)
+	cl.restart(cl.broker.cfg)
 	if list, _ := cl.List(ListRequest{}); len(list) > 0 {
 		t.Errorf("loaded groups %v", list)
 	}

@@ -1,8 +1,6 @@
 package group
 
 import (
-	"slices"
-
 	"github.com/lso-exporter/lso-exporter/simbroker/message"
 )
 
@@ -78,20 +76,3 @@ func decodeEmbeddedAssignment(b []byte) (topics []AssignedTopic, custom bool, er
 	custom = len(r.Bytes()) > 0
 	return topics, custom, r.Err
 }
-
-// withIDs is partitions of topics by name as those of topics by id; topics that
-// do not exist are left out.
-func withIDs(named []AssignedTopic, topics Topics) partitionSet {
-	s := make(partitionSet)
-	for _, t := range named {
-		if known, ok := topics.Topic(t.Topic); ok {
-			for _, n := range t.Partitions {
-				s[idPartition{known.ID, n}] = true
-			}
-		}
-	}
-	return s
-}
-
-// sortedNames is topic names in order, each once.
-func sortedNames(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }

@@ -24,7 +24,7 @@ func (c *Coordinator) FetchOffsets(req FetchRequest, done func([]FetchedTopic, e
 			return
 		}
 	}
-	hwm := c.env.Log.HighWatermark(s.partition)
+	hwm := c.broker.env.Log.HighWatermark(s.partition)
 	s.offsets.tidy(req.GroupID, hwm)
 	look := func(slot *slot) *commit { return slot.visible(hwm) }
 	if req.RequireStable {
@@ -40,7 +40,7 @@ func (c *Coordinator) FetchOffsets(req FetchRequest, done func([]FetchedTopic, e
 		done(topics, nil)
 		return
 	}
-	c.whenReplicated(s, func(err error) {
+	s.whenReplicated(func(err error) {
 		if err != nil {
 			topics = nil
 		}

@@ -26,25 +26,25 @@ type consumers struct {
 }
 
 // consumers are n dynamic members that have not joined.
-func (cl *cluster) consumers(group string, n int) *consumers {
-	return &consumers{cl: cl, group: group, protocolType: "consumer", topics: []string{"orders"}, session: 10 * time.Second,
+func (cl *cluster) consumers(groupID string, n int) *consumers {
+	return &consumers{cl: cl, group: groupID, protocolType: "consumer", topics: []string{"orders"}, session: 10 * time.Second,
 		members: make([]string, n), instances: make([]*string, n)}
 }
 
 // stable is a group of one member that has its assignment.
-func (cl *cluster) stable(group string) *consumers {
+func (cl *cluster) stable(groupID string) *consumers {
 	cl.t.Helper()
-	return cl.stableFor(group, 10*time.Second)
+	return cl.stableFor(groupID, 10*time.Second)
 }
 
 // stableFor is the same with a session timeout.
-func (cl *cluster) stableFor(group string, session time.Duration) *consumers {
+func (cl *cluster) stableFor(groupID string, session time.Duration) *consumers {
 	cl.t.Helper()
-	c := cl.consumers(group, 1)
+	c := cl.consumers(groupID, 1)
 	c.session = session
 	c.joinAll()
 	c.syncAll()
-	cl.expectState("after sync", group, Stable)
+	cl.expectState("after sync", groupID, Stable)
 	return c
 }
 
@@ -182,37 +182,6 @@ func (c *consumers) leave(i int) error {
 	return left[0].Err
 }
 
-// Rule H2: the table of states, drawn. A row is the state left, a column the
-// state entered.
-func TestH2Transitions(t *testing.T) {
-	const table = `
-                    Empty PreparingRebalance CompletingRebalance Stable Dead
-Empty               .     x                  .                   .      x
-PreparingRebalance  x     .                  x                   .      x
-CompletingRebalance .     x                  .                   x      x
-Stable              .     x                  .                   .      x
-Dead                .     .                  .                   .      x`
-	lines := strings.Split(strings.TrimSpace(table), "\n")
-	for from, line := range lines[1:] {
-		for to, cell := range strings.Fields(line)[1:] {
-			legal := cell == "x"
-			if State(to).mayFollow(State(from)) != legal {
-				t.Errorf("%s to %s: %t", State(from), State(to), !legal)
-			}
-			moves := func() (moved bool) {
-				defer func() { moved = recover() == nil }()
-				g := newClassic("G1", 0)
-				g.state = State(from)
-				g.move(State(to), 1)
-				return
-			}()
-			if moves != legal {
-				t.Errorf("%s to %s: moves %t", State(from), State(to), moves)
-			}
-		}
-	}
-}
-
 // Rule H2: from the first join to an assignment.
 func TestH2FirstGeneration(t *testing.T) {
 	cl := newCluster(t)
@@ -339,32 +308,6 @@ func TestH2JoinWithoutProtocol(t *testing.T) {
 	req.ProtocolType = ""
 	expectErr(t, "no type", c.send(req).err, kafka.ErrInconsistentGroupProtocol)
 	cl.expectState("made", "G1", Empty)
-}
-
-// Rule H2: the protocol that all support and most prefer.
-func TestH2Vote(t *testing.T) {
-	tests := []struct {
-		members [][]string
-		want    string
-	}{
-		{[][]string{{"range", "sticky"}}, "range"},
-		{[][]string{{"range", "sticky"}, {"sticky", "range"}, {"sticky", "range"}}, "sticky"},
-		{[][]string{{"range", "sticky"}, {"sticky"}}, "sticky"},
-		{[][]string{{"range", "sticky"}, {"sticky", "range"}}, "range"},
-	}
-	for _, test := range tests {
-		g := newClassic("G1", 0)
-		for i, names := range test.members {
-			m := &member{id: fmt.Sprint(i), protocolType: "connect"}
-			for _, name := range names {
-				m.protocols = append(m.protocols, Protocol{Name: name})
-			}
-			g.add(m)
-		}
-		if got := g.vote(); got != test.want {
-			t.Errorf("%v: %s, want %s", test.members, got, test.want)
-		}
-	}
 }
 
 // Rule H2: what Heartbeat and SyncGroup say to whom.
@@ -601,7 +544,7 @@ func TestH2StaticMember(t *testing.T) {
 			t.Errorf("assignment %q, want that of the predecessor", sync.Assignment)
 		}
 		memory := cl.String()
-		cl.restart(cl.cfg)
+		cl.restart(cl.broker.cfg)
 		if loaded := cl.String(); loaded != memory {
 			t.Errorf("loaded %s, was %s", loaded, memory)
 		}
@@ -756,7 +699,7 @@ func TestH2Failover(t *testing.T) {
 	c := cl.consumers("G1", 2)
 	c.joinAll()
 	c.syncAll()
-	cl.restart(cl.cfg)
+	cl.restart(cl.broker.cfg)
 	cl.expectState("loaded", "G1", Stable)
 	expectErr(t, "a member", c.heartbeat(0), nil)
 	if d := cl.Describe([]string{"G1"})[0]; d.Protocol != "range" || len(d.Members) != 2 || string(d.Members[1].Assignment) != c.members[1] ||

@@ -25,29 +25,29 @@ func TestH3EmptyGroupChangesType(t *testing.T) {
 	c.syncAll()
 	cl.expectState("consumer to classic", "G1", Stable)
 	cl.expectFetch("consumer to classic", "G1", false, "orders-0=5")
-	cl.restart(cl.cfg)
+	cl.restart(cl.broker.cfg)
 	cl.expectState("loaded", "G1", Stable)
 	expectErr(t, "leave", c.leave(0), nil)
 	cl.settle()
 	rounds(1, b)
 	cl.expectGroup("classic to consumer", "G1", "Stable 2/2 uniform a@2[orders: 0]")
 	cl.expectFetch("classic to consumer", "G1", false, "orders-0=5")
-	cl.restart(cl.cfg)
+	cl.restart(cl.broker.cfg)
 	cl.expectGroup("loaded", "G1", "Stable 2/2 uniform a@2[orders: 0]")
 	cl.expectFetch("loaded", "G1", false, "orders-0=5")
 }
 
 // classics are consumers of the classic protocol with an assignment that a
 // consumer can read, of orders-0, orders-1, … in turn.
-func (cl *cluster) classics(group string, n int) *consumers {
+func (cl *cluster) classics(groupID string, n int) *consumers {
 	cl.t.Helper()
-	c := cl.consumers(group, n)
+	c := cl.consumers(groupID, n)
 	c.joinAll()
 	for i, id := range c.members {
 		if id != c.leader {
 			continue
 		}
-		req := SyncRequest{GroupID: group, GenerationID: c.generation, MemberID: id}
+		req := SyncRequest{GroupID: groupID, GenerationID: c.generation, MemberID: id}
 		for j, member := range c.members {
 			req.Assignments = append(req.Assignments, MemberAssignment{
 				MemberID: member, Assignment: encodeEmbeddedAssignment(1, []AssignedTopic{{Topic: "orders", Partitions: []int32{int32(j)}}}),
@@ -57,7 +57,7 @@ func (cl *cluster) classics(group string, n int) *consumers {
 		cl.settle()
 		expectErr(cl.t, fmt.Sprint("sync of member ", i), s.err, nil)
 	}
-	cl.expectState("classic", group, Stable)
+	cl.expectState("classic", groupID, Stable)
 	return c
 }
 
@@ -133,7 +133,7 @@ func TestOnlineMigration(t *testing.T) {
 		expectErr(t, fmt.Sprintf("heartbeat of classic member %d", i), c.heartbeat(i), nil)
 	}
 	cl.expectFetch("its offsets are there", "G1", false, "orders-0=5")
-	cl.restart(cl.cfg)
+	cl.restart(cl.broker.cfg)
 	cl.expectGroup("loaded", "G1", fmt.Sprintf("Stable 2/2 uniform %s@2[orders: 0] classic %s@2[orders: 1] classic x@2[]", first, second))
 	expectErr(t, "a classic member leaves", c.leave(1), nil)
 	cl.tick()
@@ -212,7 +212,7 @@ func TestMixedRefusals(t *testing.T) {
 	}
 	expectErr(t, "unknown member leaves", left[0].Err, kafka.ErrUnknownMemberID)
 	expectErr(t, "unknown instance leaves", left[1].Err, kafka.ErrUnknownMemberID)
-	cfg := cl.cfg
+	cfg := cl.broker.cfg
 	cfg.ConsumerMigrationPolicy = MigrationDisabled
 	cl.Configure(cfg)
 	expectErr(t, "migration disabled", c.send(c.request(0)).err, kafka.ErrInconsistentGroupProtocol)
@@ -228,13 +228,13 @@ func TestUpgradeRefusals(t *testing.T) {
 	}{
 		{"migration disabled", func(cl *cluster) {
 			cl.classics("G1", 1)
-			cfg := cl.cfg
+			cfg := cl.broker.cfg
 			cfg.ConsumerMigrationPolicy = MigrationDowngrade
 			cl.Configure(cfg)
 		}},
 		{"too many members", func(cl *cluster) {
 			cl.classics("G1", 2)
-			cfg := cl.cfg
+			cfg := cl.broker.cfg
 			cfg.ConsumerMaxSize = 1
 			cl.Configure(cfg)
 		}},
@@ -286,10 +286,10 @@ func TestMixedTimeouts(t *testing.T) {
 	cl.expectMembers("neither rejoined nor synced", "G1", 1)
 }
 
-func (cl *cluster) expectMembers(what, group string, want int) {
+func (cl *cluster) expectMembers(what, groupID string, want int) {
 	cl.t.Helper()
 	cl.loop.Do(func() {
-		if d := cl.DescribeConsumers([]string{group})[0]; len(d.Members) != want {
+		if d := cl.DescribeConsumers([]string{groupID})[0]; len(d.Members) != want {
 			cl.t.Errorf("%s: %s", what, cl.drawConsumer(d))
 		}
 	})

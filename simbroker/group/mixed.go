@@ -12,7 +12,7 @@ import (
 
 // joinMixed serves JoinGroup to a group of the consumer protocol that has
 // members.
-func (c *Coordinator) joinMixed(s *shard, g *consumer, req JoinRequest, done func(JoinResult, error)) {
+func (c consumerGroups) joinMixed(g *consumer, req JoinRequest, done func(JoinResult, error)) {
 	refuse := func(err error) { done(refusedJoin(req.MemberID), err) }
 	if c.cfg.ConsumerMigrationPolicy == MigrationDisabled {
 		refuse(kafka.ErrInconsistentGroupProtocol)
@@ -39,12 +39,12 @@ func (c *Coordinator) joinMixed(s *shard, g *consumer, req JoinRequest, done fun
 		refuse(kafka.ErrInconsistentGroupProtocol)
 		return
 	}
-	c.enterMixed(s, g, id, fresh, req, sub, done)
+	c.enterMixed(g, id, fresh, req, sub, done)
 }
 
 // enterMixed takes a classic member a step nearer to its target, and answers
 // when that is replicated.
-func (c *Coordinator) enterMixed(s *shard, g *consumer, id string, fresh bool, req JoinRequest, sub subscription, done func(JoinResult, error)) {
+func (c consumerGroups) enterMixed(g *consumer, id string, fresh bool, req JoinRequest, sub subscription, done func(JoinResult, error)) {
 	refuse := func(err error) { done(refusedJoin(req.MemberID), err) }
 	d := &consumerDraft{consumer: g}
 	before, err := d.enterClassic(id, req.InstanceID, fresh)
@@ -53,7 +53,7 @@ func (c *Coordinator) enterMixed(s *shard, g *consumer, id string, fresh bool, r
 		return
 	}
 	after := before.updateClassic(req, sub)
-	changed, err := c.subscribe(s, d, before, after, nil)
+	changed, err := c.subscribe(d, before, after, nil)
 	if err != nil {
 		refuse(err)
 		return
@@ -64,24 +64,24 @@ func (c *Coordinator) enterMixed(s *shard, g *consumer, id string, fresh bool, r
 	}
 	stale := d.targetEpoch < d.epoch
 	if !replacesLast || !stale {
-		if after, err = c.reconcile(s, d, after, changed, withIDs(sub.owned, c.env.Topics)); err != nil {
+		if after, err = c.reconcile(d, after, changed, withIDs(sub.owned, c.env.Topics)); err != nil {
 			refuse(err)
 			return
 		}
 	}
 	if replacesLast {
-		c.downgrade(s, d, nil, stale)
+		c.downgrade(d, nil, stale)
 	}
 	protocolType := consumerProtocol
-	c.writeChanges(s, d.changes, func(err error) {
+	c.writeChanges(d.changes, func(err error) {
 		if err != nil {
 			refuse(err)
 			return
 		}
-		s.stopTimer(memberTimer{g.id, id, joinTimer})
-		if _, still := s.groups[g.id].(*consumer); still {
-			c.expectMember(s, g.id, id, req.SessionTimeout)
-			c.expectClassic(s, g.id, after, syncTimer)
+		c.timers.stop(memberTimer{g.id, id, joinTimer})
+		if _, still := c.groups[g.id].(*consumer); still {
+			c.expectMember(g.id, id, req.SessionTimeout)
+			c.expectClassic(g.id, after, syncTimer)
 		}
 		done(JoinResult{MemberID: id, GenerationID: after.epoch, ProtocolType: &protocolType, ProtocolName: &req.Protocols[0].Name}, nil)
 	})
@@ -160,7 +160,7 @@ func (g *consumer) classicMember(id string, instanceID *string, generation int32
 
 // syncMixed serves SyncGroup to a classic member of a group of the consumer
 // protocol: its assignment is there already.
-func (c *Coordinator) syncMixed(s *shard, g *consumer, req SyncRequest, done func(SyncResult, error)) {
+func (c consumerGroups) syncMixed(g *consumer, req SyncRequest, done func(SyncResult, error)) {
 	m, err := g.classicMember(req.MemberID, req.InstanceID, req.GenerationID)
 	switch {
 	case err != nil:
@@ -168,7 +168,7 @@ func (c *Coordinator) syncMixed(s *shard, g *consumer, req SyncRequest, done fun
 		req.ProtocolName != nil && *req.ProtocolName != m.classic.protocols[0].Name:
 		err = kafka.ErrInconsistentGroupProtocol
 	case g.targetEpoch > m.epoch && m.state != memberUnrevoked:
-		c.expectClassic(s, g.id, m, joinTimer)
+		c.expectClassic(g.id, m, joinTimer)
 		err = kafka.ErrRebalanceInProgress
 	}
 	if err != nil {
@@ -180,13 +180,13 @@ func (c *Coordinator) syncMixed(s *shard, g *consumer, req SyncRequest, done fun
 		done(SyncResult{}, err)
 		return
 	}
-	c.whenReplicated(s, func(err error) {
+	c.whenReplicated(func(err error) {
 		if err != nil {
 			done(SyncResult{}, err)
 			return
 		}
-		s.stopTimer(memberTimer{g.id, m.id, syncTimer})
-		c.expectMember(s, g.id, m.id, m.classic.sessionTimeout)
+		c.timers.stop(memberTimer{g.id, m.id, syncTimer})
+		c.expectMember(g.id, m.id, m.classic.sessionTimeout)
 		done(SyncResult{
 			ProtocolType: req.ProtocolType, ProtocolName: req.ProtocolName,
 			Assignment: encodeEmbeddedAssignment(sub.version, described(sortedPartitions(m.assigned), c.env.Topics)),
@@ -197,15 +197,15 @@ func (c *Coordinator) syncMixed(s *shard, g *consumer, req SyncRequest, done fun
 // heartbeatMixed serves Heartbeat to a classic member of a group of the
 // consumer protocol. It is to join again when there is a new target, when it
 // has partitions to give up, and when those that it waits for are free.
-func (c *Coordinator) heartbeatMixed(s *shard, g *consumer, req HeartbeatRequest) error {
+func (c consumerGroups) heartbeatMixed(g *consumer, req HeartbeatRequest) error {
 	m, err := g.classicMember(req.MemberID, req.InstanceID, req.GenerationID)
 	if err != nil {
 		return err
 	}
-	c.expectMember(s, g.id, m.id, m.classic.sessionTimeout)
+	c.expectMember(g.id, m.id, m.classic.sessionTimeout)
 	if m.epoch < g.targetEpoch || m.state == memberUnrevoked || m.state == memberUnreleased && !g.waits(m) {
-		if s.timers[memberTimer{g.id, m.id, joinTimer}] == nil {
-			c.expectClassic(s, g.id, m, joinTimer)
+		if c.timers[memberTimer{g.id, m.id, joinTimer}] == nil {
+			c.expectClassic(g.id, m, joinTimer)
 		}
 		return kafka.ErrRebalanceInProgress
 	}
@@ -220,39 +220,4 @@ func (g *consumer) waits(m *consumerMember) bool {
 		}
 	}
 	return false
-}
-
-// expectClassic takes a classic member out that does not rejoin, or sync, within
-// its rebalance timeout.
-func (c *Coordinator) expectClassic(s *shard, groupID string, m *consumerMember, kind timerKind) {
-	s.setTimer(memberTimer{groupID, m.id, kind}, c.clk.After(m.rebalanceTimeout, func() { c.expelConsumer(s, groupID, m.id) }))
-}
-
-// leaveMixed serves LeaveGroup to a group of the consumer protocol.
-func (c *Coordinator) leaveMixed(s *shard, g *consumer, req LeaveRequest, done func([]LeftMember, error)) {
-	left := make([]LeftMember, len(req.Members))
-	var gone []*consumerMember
-	for i, leaving := range req.Members {
-		left[i] = LeftMember{MemberID: leaving.MemberID, InstanceID: leaving.InstanceID}
-		m := g.members[leaving.MemberID]
-		if leaving.InstanceID != nil {
-			m = g.static(*leaving.InstanceID)
-			if m == nil || leaving.MemberID != "" {
-				left[i].Err = g.checkStatic(m, leaving.MemberID, *leaving.InstanceID)
-			}
-		} else if m == nil {
-			left[i].Err = kafka.ErrUnknownMemberID
-		}
-		if left[i].Err == nil && !slices.Contains(gone, m) {
-			gone = append(gone, m)
-		}
-	}
-	d := &consumerDraft{consumer: g}
-	c.fence(s, d, gone...)
-	c.writeChanges(s, d.changes, func(err error) {
-		if err != nil {
-			left = nil
-		}
-		done(left, err)
-	})
 }

@@ -8,24 +8,6 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// noTime stands for no moment, in milliseconds.
-const noTime int64 = -1
-
-// noLeaderEpoch stands for an unknown leader epoch.
-const noLeaderEpoch kafka.LeaderEpoch = -1
-
-// commit is a committed offset as its record has it. Times are milliseconds
-// since 1970.
-type commit struct {
-	offset      kafka.Offset
-	leaderEpoch kafka.LeaderEpoch
-	metadata    string
-	at          int64
-	expires     int64 // of a commit with a retention of its own, else noTime
-	topicID     kafka.TopicID
-	record      kafka.Offset // where the commit's record lies in the log
-}
-
 // version is what a partition's committed offset became at some place in the
 // log: by a commit's record, by a marker, or nil by a tombstone.
 type version struct {
@@ -95,13 +77,13 @@ func newOffsets() offsets {
 }
 
 // get is the slot of a group's partition, nil if there is none.
-func (o *offsets) get(group string, tp kafka.TopicPartition) *slot { return o.groups[group][tp] }
+func (o *offsets) get(groupID string, tp kafka.TopicPartition) *slot { return o.groups[groupID][tp] }
 
-func (o *offsets) getOrAdd(group string, tp kafka.TopicPartition) *slot {
-	slots := o.groups[group]
+func (o *offsets) getOrAdd(groupID string, tp kafka.TopicPartition) *slot {
+	slots := o.groups[groupID]
 	if slots == nil {
 		slots = make(map[kafka.TopicPartition]*slot)
-		o.groups[group] = slots
+		o.groups[groupID] = slots
 	}
 	s := slots[tp]
 	if s == nil {
@@ -113,8 +95,8 @@ func (o *offsets) getOrAdd(group string, tp kafka.TopicPartition) *slot {
 
 // replayCommit takes a commit's record: a plain one holds at once, one of a
 // transaction when its marker comes (rule H5).
-func (o *offsets) replayCommit(group string, tp kafka.TopicPartition, c commit, producer kafka.ProducerID) {
-	s := o.getOrAdd(group, tp)
+func (o *offsets) replayCommit(groupID string, tp kafka.TopicPartition, c commit, producer kafka.ProducerID) {
+	s := o.getOrAdd(groupID, tp)
 	if producer == kafka.NoProducerID {
 		s.versions = append(s.versions, version{c.record, &c})
 		return
@@ -127,8 +109,8 @@ func (o *offsets) replayCommit(group string, tp kafka.TopicPartition, c commit, 
 }
 
 // replayTombstone takes a tombstone, which ends pending commits too (rule H6).
-func (o *offsets) replayTombstone(group string, tp kafka.TopicPartition, record kafka.Offset) {
-	s := o.get(group, tp)
+func (o *offsets) replayTombstone(groupID string, tp kafka.TopicPartition, record kafka.Offset) {
+	s := o.get(groupID, tp)
 	if s == nil {
 		return
 	}
@@ -174,8 +156,8 @@ func (o *offsets) close(producer kafka.ProducerID, s *slot) {
 }
 
 // tidy drops what a group no longer needs below the high watermark.
-func (o *offsets) tidy(group string, hwm kafka.Offset) {
-	slots := o.groups[group]
+func (o *offsets) tidy(groupID string, hwm kafka.Offset) {
+	slots := o.groups[groupID]
 	for tp, s := range slots {
 		s.forget(hwm)
 		if len(s.versions) == 0 && len(s.pending) == 0 {
@@ -183,20 +165,28 @@ func (o *offsets) tidy(group string, hwm kafka.Offset) {
 		}
 	}
 	if len(slots) == 0 {
-		delete(o.groups, group)
+		delete(o.groups, groupID)
 	}
 }
 
 // partitions is the partitions for which a group has a slot, sorted.
-func (o *offsets) partitions(group string) []kafka.TopicPartition {
-	return slices.SortedFunc(maps.Keys(o.groups[group]), kafka.TopicPartition.Compare)
+func (o *offsets) partitions(groupID string) []kafka.TopicPartition {
+	return slices.SortedFunc(maps.Keys(o.groups[groupID]), kafka.TopicPartition.Compare)
 }
 
 // present is the partitions for which a group has committed something by the
 // log's end or has something pending, sorted.
-func (o *offsets) present(group string) []kafka.TopicPartition {
-	return slices.DeleteFunc(o.partitions(group), func(tp kafka.TopicPartition) bool { return !o.get(group, tp).exists() })
+func (o *offsets) present(groupID string) []kafka.TopicPartition {
+	return slices.DeleteFunc(o.partitions(groupID), func(tp kafka.TopicPartition) bool { return !o.get(groupID, tp).exists() })
 }
 
 // sortedGroups is the groups with a slot, in the order of their ids.
 func (o *offsets) sortedGroups() []string { return slices.SortedFunc(maps.Keys(o.groups), cmp.Compare) }
+
+// belongs says whether anything in the slot is for a topic of this id, or does
+// not know for which.
+func (s *slot) belongs(id kafka.TopicID) bool {
+	is := func(c *commit) bool { return c.topicID == kafka.TopicID{} || c.topicID == id }
+	return s.latest() != nil && is(s.latest()) ||
+		slices.ContainsFunc(s.pending, func(p pendingCommit) bool { return is(&p.commit) })
+}

@@ -13,15 +13,6 @@ import (
 // regular expressions.
 const regexRefreshMin = 10 * time.Second
 
-// resolvedRegex is the topics that matched a regular expression, by the
-// metadata of a certain version, which the first member of the group to ask may
-// describe.
-type resolvedRegex struct {
-	topics  []string // sorted
-	version int64
-	at      int64 // in milliseconds
-}
-
 // regexChange says what a heartbeat did to a member's regular expression.
 type regexChange int8
 
@@ -43,7 +34,7 @@ func compileRegex(regex string) (*regexp.Regexp, error) {
 // updateRegex takes a member's change of its regular expression in and has the
 // group's expressions resolved if it is time to. The resolution comes in an
 // event of its own.
-func (c *Coordinator) updateRegex(s *shard, d *consumerDraft, before, after *consumerMember, mayDescribe func(string) bool) (regexChange, error) {
+func (c consumerGroups) updateRegex(d *consumerDraft, before, after *consumerMember, mayDescribe func(string) bool) (regexChange, error) {
 	change, must := regexUnchanged, false
 	subscribers := d.regexSubscribers()
 	if before.regex != after.regex {
@@ -68,15 +59,15 @@ func (c *Coordinator) updateRegex(s *shard, d *consumerDraft, before, after *con
 			subscribers[after.regex]++
 		}
 	}
-	if len(subscribers) > 0 && !s.resolving[d.id] && c.regexesDue(d.consumer, subscribers, must) {
-		c.resolveSoon(s, d.id, slices.Sorted(maps.Keys(subscribers)), mayDescribe)
+	if len(subscribers) > 0 && c.timers[memberTimer{group: d.id, kind: regexTimer}] == nil && c.regexesDue(d.consumer, subscribers, must) {
+		c.resolveSoon(d.id, slices.Sorted(maps.Keys(subscribers)), mayDescribe)
 	}
 	return change, nil
 }
 
 // regexesDue says whether a group's regular expressions are to be resolved:
 // some never were, topics were created, or it was long ago.
-func (c *Coordinator) regexesDue(g *consumer, subscribers map[string]int, must bool) bool {
+func (c consumerGroups) regexesDue(g *consumer, subscribers map[string]int, must bool) bool {
 	last, version := noTime, int64(0)
 	for _, r := range g.regexes {
 		last, version = r.at, r.version // they are resolved together
@@ -91,26 +82,26 @@ func (c *Coordinator) regexesDue(g *consumer, subscribers map[string]int, must b
 }
 
 // resolveSoon resolves regular expressions in an event of its own.
-func (c *Coordinator) resolveSoon(s *shard, id string, regexes []string, mayDescribe func(string) bool) {
-	s.resolving[id] = true
-	c.clk.After(0, func() {
-		if !c.owned(s) {
+func (c consumerGroups) resolveSoon(id string, regexes []string, mayDescribe func(string) bool) {
+	name := memberTimer{group: id, kind: regexTimer}
+	c.timers.set(name, c.clk.After(0, func() {
+		c.timers.stop(name)
+		if !c.owned() {
 			return
 		}
-		delete(s.resolving, id)
-		g, ok := s.groups[id].(*consumer)
+		g, ok := c.groups[id].(*consumer)
 		if !ok {
 			return
 		}
 		d := &consumerDraft{consumer: g}
 		c.resolve(d, regexes, mayDescribe)
-		c.writeChanges(s, d.changes, func(error) {}) // the next heartbeat tries again
-	})
+		c.writeChanges(d.changes, func(error) {}) // the next heartbeat tries again
+	}))
 }
 
 // resolve writes what topics match, and raises the group's epoch if they are
 // others than before.
-func (c *Coordinator) resolve(d *consumerDraft, regexes []string, mayDescribe func(string) bool) {
+func (c consumerGroups) resolve(d *consumerDraft, regexes []string, mayDescribe func(string) bool) {
 	subscribers := d.regexSubscribers()
 	changed := false
 	for _, regex := range regexes {
@@ -131,14 +122,4 @@ func (c *Coordinator) resolve(d *consumerDraft, regexes []string, mayDescribe fu
 		d.emit(consumerRegexRecord(d.id, regex, r))
 	}
 	c.raiseEpoch(d, changed)
-}
-
-// dropUnusedRegexes forgets regular expressions that nobody subscribes by.
-func (d *consumerDraft) dropUnusedRegexes() {
-	subscribers := d.regexSubscribers()
-	for _, regex := range slices.Sorted(maps.Keys(d.regexes)) {
-		if subscribers[regex] == 0 {
-			d.emit(Record{Key: encodeMemberKey(keyConsumerRegex, d.id, regex)})
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package group
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -28,26 +27,6 @@ type share struct {
 	target       map[string]partitionSet // by member id
 	initializing map[kafka.TopicID]shareTopic
 	initialized  map[kafka.TopicID]shareTopic
-}
-
-// shareTopic is partitions of a topic whose share state is being set up, or is.
-type shareTopic struct {
-	name       string
-	partitions []int32 // sorted
-	since      int64   // when that was said, in milliseconds; not in the records
-}
-
-// shareMember is one member of a share group. It never changes; a change makes
-// a new value.
-type shareMember struct {
-	id         string
-	epoch      int32
-	previous   int32
-	rackID     *string
-	clientID   string
-	clientHost string
-	topics     []string // sorted
-	assigned   partitionSet
 }
 
 func newShare(id string) *share {
@@ -140,22 +119,4 @@ func (g *share) String() string {
 		members = append(members, fmt.Sprintf("%s@%d", m.id, m.epoch))
 	}
 	return fmt.Sprintf("%s %s epoch %d [%s]", g.id, g.state(), g.epoch, strings.Join(members, " "))
-}
-
-func (m *shareMember) sameMetadata(other *shareMember) bool {
-	return bytes.Equal(encodeShareMember(m), encodeShareMember(other))
-}
-
-// acceptsEpoch says whether a member may come with an epoch: its own, or the
-// one before if it missed the answer.
-func (m *shareMember) acceptsEpoch(epoch int32) error {
-	switch {
-	case epoch == joinEpoch || epoch == m.epoch || epoch == m.previous:
-		return nil
-	case epoch > m.epoch:
-		return refuse(kafka.ErrFencedMemberEpoch, "The share group member has a greater member epoch (%d) than the one known by the group coordinator (%d). "+
-			"The member must abandon all its partitions and rejoin.", epoch, m.epoch)
-	}
-	return refuse(kafka.ErrFencedMemberEpoch, "The share group member has a smaller member epoch (%d) than the one known by the group coordinator (%d), "+
-		"and it does not match the previous member epoch (%d). The member must abandon all its partitions and rejoin.", epoch, m.epoch, m.previous)
 }

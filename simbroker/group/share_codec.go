@@ -1,6 +1,7 @@
 package group
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
@@ -24,18 +25,8 @@ import (
 //	                 initializing, initialized [topic id uuid │ topic string │ [partition i32]]
 //	                 │ deleting [topic id uuid │ topic string]
 
-// The types of keys.
-const (
-	keyShareMember      = 10
-	keyShareGroup       = 11
-	keyShareTargetEpoch = 12
-	keyShareTarget      = 13
-	keyShareCurrent     = 14
-	keyShareState       = 15
-)
-
-func shareMemberRecord(group string, m *shareMember) Record {
-	return Record{Key: encodeMemberKey(keyShareMember, group, m.id), Value: encodeShareMember(m)}
+func shareMemberRecord(groupID string, m *shareMember) Record {
+	return Record{Key: encodeMemberKey(keyShareMember, groupID, m.id), Value: encodeShareMember(m)}
 }
 
 func encodeShareMember(m *shareMember) []byte {
@@ -48,36 +39,36 @@ func encodeShareMember(m *shareMember) []byte {
 	return w.B
 }
 
-func shareEpochRecord(group string, epoch int32, hash uint64) Record {
+func shareEpochRecord(groupID string, epoch int32, hash uint64) Record {
 	w := newValue()
 	w.Int32(epoch)
 	w.Int64(int64(hash))
 	w.Tags()
-	return Record{Key: encodeKindKey(keyShareGroup, group), Value: w.B}
+	return Record{Key: encodeKindKey(keyShareGroup, groupID), Value: w.B}
 }
 
-func shareTargetEpochRecord(group string, epoch int32, at int64) Record {
-	return Record{Key: encodeKindKey(keyShareTargetEpoch, group), Value: encodeTargetEpoch(epoch, at)}
+func shareTargetEpochRecord(groupID string, epoch int32, at int64) Record {
+	return Record{Key: encodeKindKey(keyShareTargetEpoch, groupID), Value: encodeTargetEpoch(epoch, at)}
 }
 
-func shareTargetRecord(group, member string, target partitionSet) Record {
-	return Record{Key: encodeMemberKey(keyShareTarget, group, member), Value: encodeTarget(target)}
+func shareTargetRecord(groupID, member string, target partitionSet) Record {
+	return Record{Key: encodeMemberKey(keyShareTarget, groupID, member), Value: encodeTarget(target)}
 }
 
 // shareCurrentRecord says what a member has. It is always stable.
-func shareCurrentRecord(group string, m *shareMember) Record {
+func shareCurrentRecord(groupID string, m *shareMember) Record {
 	w := newValue()
 	w.Int32(m.epoch)
 	w.Int32(m.previous)
 	w.Int8(int8(memberStable))
 	writePartitions(&w, m.assigned)
 	w.Tags()
-	return Record{Key: encodeMemberKey(keyShareCurrent, group, m.id), Value: w.B}
+	return Record{Key: encodeMemberKey(keyShareCurrent, groupID, m.id), Value: w.B}
 }
 
 // shareStateRecord says for which partitions share state is, or is being, set
 // up. Topics on the way out have no part in it: they go at once.
-func shareStateRecord(group string, initializing, initialized map[kafka.TopicID]shareTopic) Record {
+func shareStateRecord(groupID string, initializing, initialized map[kafka.TopicID]shareTopic) Record {
 	w := newValue()
 	for _, topics := range []map[kafka.TopicID]shareTopic{initializing, initialized} {
 		w.Length(len(topics))
@@ -90,7 +81,7 @@ func shareStateRecord(group string, initializing, initialized map[kafka.TopicID]
 	}
 	w.Length(0)
 	w.Tags()
-	return Record{Key: encodeKindKey(keyShareState, group), Value: w.B}
+	return Record{Key: encodeKindKey(keyShareState, groupID), Value: w.B}
 }
 
 func readShareTopics(r *message.Reader, now int64) map[kafka.TopicID]shareTopic {
@@ -104,16 +95,16 @@ func readShareTopics(r *message.Reader, now int64) map[kafka.TopicID]shareTopic 
 }
 
 // replay implements modern.
-func (g *share) replay(record Record, now int64) {
-	k, err := decodeModernKey(record.Key)
+func (g *share) replay(entry Record, now int64) {
+	k, err := decodeModernKey(entry.Key)
 	if err != nil {
 		return
 	}
-	if record.Value == nil {
+	if entry.Value == nil {
 		g.replayTombstone(k)
 		return
 	}
-	r, known := valueReader(record.Value)
+	r, known := valueReader(entry.Value)
 	if !known {
 		return
 	}
@@ -121,8 +112,7 @@ func (g *share) replay(record Record, now int64) {
 	case keyShareGroup:
 		g.epoch, g.metadataHash = r.Int32(), uint64(r.Int64())
 	case keyShareTargetEpoch:
-		g.targetEpoch = r.Int32()
-		g.targetAt = readInt64Tag(&r, tagTargetTime)
+		g.targetEpoch, g.targetAt = readTargetEpoch(&r)
 	case keyShareTarget:
 		g.target[k.member] = readPartitions(&r)
 	case keyShareState:
@@ -187,4 +177,8 @@ func sortedIDs[V any](m map[kafka.TopicID]V) []kafka.TopicID {
 	}
 	slices.SortFunc(ids, func(a, b kafka.TopicID) int { return slices.Compare(a[:], b[:]) })
 	return ids
+}
+
+func (m *shareMember) sameMetadata(other *shareMember) bool {
+	return bytes.Equal(encodeShareMember(m), encodeShareMember(other))
 }

@@ -7,28 +7,10 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// AlterShareOffsets says where a share group goes on in partitions. The group
-// must have no members; where there is none of this id, it is made. It answers
-// once that is kept, topics and partitions in the order asked: a partition that
-// there is not gets UNKNOWN_TOPIC_OR_PARTITION. Errors for all:
-// INVALID_GROUP_ID, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS,
-// COORDINATOR_NOT_AVAILABLE, GROUP_ID_NOT_FOUND for a group of another kind, and
-// NON_EMPTY_GROUP.
-func (c *Coordinator) AlterShareOffsets(req AlterShareOffsetsRequest, done func([]TopicResult, error)) {
-	if req.GroupID == "" {
-		done(nil, refuse(kafka.ErrInvalidGroupID, "The group id is invalid."))
-		return
-	}
-	if len(req.Topics) == 0 {
-		done(nil, nil)
-		return
-	}
-	s, err := c.find(req.GroupID)
-	if err != nil {
-		done(nil, err)
-		return
-	}
-	d, err := c.draftShare(s, req.GroupID, true)
+// alter says where a group without members goes on in partitions, and makes it
+// if there is none of this id.
+func (c shareGroups) alter(req AlterShareOffsetsRequest, done func([]TopicResult, error)) {
+	d, err := c.draftShare(req.GroupID, true)
 	if err == nil && len(d.members) > 0 {
 		err = refuse(kafka.ErrNonEmptyGroup, groupNotEmpty)
 	}
@@ -45,10 +27,10 @@ func (c *Coordinator) AlterShareOffsets(req AlterShareOffsetsRequest, done func(
 	id, epoch := d.id, d.epoch
 	d.written = func() {
 		c.env.Shares.Initialize(id, partitions, epoch, func(err error) {
-			c.shareStateSetUp(s, id, named, err, func(err error) { done(results, err) })
+			c.shareStateSetUp(id, named, err, func(err error) { done(results, err) })
 		})
 	}
-	c.writeChanges(s, d.changes, func(err error) {
+	c.writeChanges(d.changes, func(err error) {
 		if err != nil {
 			done(nil, err)
 		}
@@ -60,7 +42,7 @@ const groupNotEmpty = "The group is not empty."
 
 // alterable is what to answer for topics, and of what there is of them the
 // partitions, also by topic.
-func (c *Coordinator) alterable(topics []ShareStart, now int64) (results []TopicResult, partitions []SharePartition, named map[kafka.TopicID]shareTopic) {
+func (c shareGroups) alterable(topics []ShareStart, now int64) (results []TopicResult, partitions []SharePartition, named map[kafka.TopicID]shareTopic) {
 	named = make(map[kafka.TopicID]shareTopic)
 	for _, asked := range topics {
 		known, ok := c.env.Topics.Topic(asked.Topic)
@@ -85,22 +67,10 @@ func (c *Coordinator) alterable(topics []ShareStart, now int64) (results []Topic
 	return results, partitions, named
 }
 
-// DeleteShareOffsets makes a share group forget topics: it begins with them
-// anew. The group must have no members. It answers once that is done, with the
-// topics that were forgotten, in the order asked, and after them the others: a
-// topic of which the group has nothing gets UNKNOWN_TOPIC_OR_PARTITION and no
-// id. Errors for all are those of AlterShareOffsets, and GROUP_ID_NOT_FOUND.
-func (c *Coordinator) DeleteShareOffsets(groupID string, topics []string, done func([]ShareTopicResult, error)) {
-	if groupID == "" {
-		done(nil, refuse(kafka.ErrInvalidGroupID, "The group id is invalid."))
-		return
-	}
-	s, err := c.find(groupID)
-	if err != nil {
-		done(nil, err)
-		return
-	}
-	g, err := findKind[*share](c, groupID, "share")
+// forget makes a group forget topics, and answers with those that were
+// forgotten, in the order asked, and after them the others.
+func (c shareGroups) forget(groupID string, topics []string, done func([]ShareTopicResult, error)) {
+	g, err := findKind[*share](c.shard, groupID, "share")
 	if err == nil && len(g.members) > 0 {
 		err = refuse(kafka.ErrNonEmptyGroup, groupNotEmpty)
 	}
@@ -127,11 +97,31 @@ func (c *Coordinator) DeleteShareOffsets(groupID string, topics []string, done f
 		return
 	}
 	results := slices.Concat(forgotten, others)
-	c.write(s, c.plain(shareStateRecord(groupID, initializing, initialized)), func(err error) {
+	c.write(c.plain(shareStateRecord(groupID, initializing, initialized)), func(err error) {
 		if err != nil {
 			done(nil, err)
 			return
 		}
 		c.env.Shares.DeleteTopics(groupID, ids, func(err error) { done(results, err) })
+	})
+}
+
+// delete deletes a group once what it was delivered is forgotten,
+// unless somebody has joined it meanwhile.
+func (c shareGroups) delete(g group, done func(error)) {
+	id := g.listing().GroupID
+	c.env.Shares.Delete(id, func(err error) {
+		switch {
+		case err != nil:
+			done(err)
+		case !c.owned():
+			done(kafka.ErrNotCoordinator)
+		case c.groups[id] != g:
+			done(kafka.ErrGroupIDNotFound)
+		case g.listing().State != Empty:
+			done(kafka.ErrNonEmptyGroup)
+		default:
+			c.bury(c.funeral(id, g), done)
+		}
 	})
 }

@@ -1,33 +1,17 @@
 package group
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
 // streamsProtocol is the protocol type of streams groups.
 const streamsProtocol = "streams"
-
-// task is what members of a streams group are assigned: one partition of a
-// subtopology.
-type task struct {
-	subtopology string
-	partition   int32
-}
-
-func (t task) compare(other task) int {
-	return cmp.Or(cmp.Compare(t.subtopology, other.subtopology), cmp.Compare(t.partition, other.partition))
-}
-
-// sortedTasks is tasks in order of subtopology and number.
-func sortedTasks[V any](m map[task]V) []task { return slices.SortedFunc(maps.Keys(m), task.compare) }
 
 // streams is a group of the streams protocol (KIP-1071). It changes by its
 // records, and by nothing else unless a field says so. Active tasks only are assigned: standbys and
@@ -49,21 +33,6 @@ type streams struct {
 	// in no record. Like Kafka, which only then knows what the topology amounts to,
 	// the first assignment waits for it.
 	configured bool
-}
-
-// streamsMember is one member of a streams group. It never changes; a change
-// makes a new value.
-type streamsMember struct {
-	id string
-	holding[task]
-	rackID           *string
-	rebalanceTimeout time.Duration
-	clientID         string
-	clientHost       string
-	topologyEpoch    int32
-	processID        string
-	endpoint         *Endpoint
-	tags             []KeyValue // sorted by key
 }
 
 func newStreams(id string) *streams {
@@ -194,37 +163,4 @@ func (g *streams) String() string {
 		members = append(members, fmt.Sprintf("%s@%d", m.id, m.epoch))
 	}
 	return fmt.Sprintf("%s %s epoch %d [%s]", g.id, g.state(), g.epoch, strings.Join(members, " "))
-}
-
-func (m *streamsMember) sameMetadata(other *streamsMember) bool {
-	return bytes.Equal(encodeStreamsMember(m), encodeStreamsMember(other))
-}
-
-func (m *streamsMember) sameAssignment(other *streamsMember) bool {
-	return bytes.Equal(encodeStreamsCurrent(m), encodeStreamsCurrent(other))
-}
-
-// acceptsEpoch says whether a member may come with an epoch; see the consumer
-// protocol's.
-func (m *streamsMember) acceptsEpoch(epoch int32, owned map[task]bool) error {
-	switch {
-	case epoch == joinEpoch || epoch == m.epoch:
-		return nil
-	case epoch > m.epoch:
-		return refuse(kafka.ErrFencedMemberEpoch, "The streams group member has a greater member epoch (%d) than the one known by the group coordinator (%d). "+
-			"The member must abandon all its partitions and rejoin.", epoch, m.epoch)
-	case epoch == m.previous && owned != nil && m.covers(owned):
-		return nil
-	}
-	return refuse(kafka.ErrFencedMemberEpoch, "The streams group member has a smaller member epoch (%d) than the one known by the group coordinator (%d). "+
-		"The member must abandon all its partitions and rejoin.", epoch, m.epoch)
-}
-
-func (m *streamsMember) covers(tasks map[task]bool) bool {
-	for t := range tasks {
-		if _, ok := m.assigned[t]; !ok {
-			return false
-		}
-	}
-	return true
 }

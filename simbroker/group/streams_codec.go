@@ -1,6 +1,7 @@
 package group
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/message"
@@ -25,16 +26,6 @@ import (
 //	                 │ the same to be revoked, each as above with tag 0 [epoch i32]
 //	topology     23  group string
 //	                 epoch i32 │ [subtopology]
-
-// The types of keys. 18 was never in use.
-const (
-	keyStreamsGroup       = 17
-	keyStreamsMember      = 19
-	keyStreamsTargetEpoch = 20
-	keyStreamsTarget      = 21
-	keyStreamsCurrent     = 22
-	keyStreamsTopology    = 23
-)
 
 const (
 	tagValidated = 0 // of a streams group
@@ -81,8 +72,8 @@ func readPairs(r *message.Reader) []KeyValue {
 	return pairs
 }
 
-func streamsMemberRecord(group string, m *streamsMember) Record {
-	return Record{Key: encodeMemberKey(keyStreamsMember, group, m.id), Value: encodeStreamsMember(m)}
+func streamsMemberRecord(groupID string, m *streamsMember) Record {
+	return Record{Key: encodeMemberKey(keyStreamsMember, groupID, m.id), Value: encodeStreamsMember(m)}
 }
 
 func encodeStreamsMember(m *streamsMember) []byte {
@@ -120,21 +111,21 @@ func readStreamsMember(r *message.Reader, m *streamsMember) {
 	m.tags = readPairs(r)
 }
 
-func streamsTargetEpochRecord(group string, epoch int32, at int64) Record {
-	return Record{Key: encodeKindKey(keyStreamsTargetEpoch, group), Value: encodeTargetEpoch(epoch, at)}
+func streamsTargetEpochRecord(groupID string, epoch int32, at int64) Record {
+	return Record{Key: encodeKindKey(keyStreamsTargetEpoch, groupID), Value: encodeTargetEpoch(epoch, at)}
 }
 
-func streamsTargetRecord(group, member string, target map[task]bool) Record {
+func streamsTargetRecord(groupID, member string, target map[task]bool) Record {
 	w := newValue()
 	writeTasks(&w, sortedTasks(target), nil)
 	w.Length(0)
 	w.Length(0)
 	w.Tags()
-	return Record{Key: encodeMemberKey(keyStreamsTarget, group, member), Value: w.B}
+	return Record{Key: encodeMemberKey(keyStreamsTarget, groupID, member), Value: w.B}
 }
 
-func streamsCurrentRecord(group string, m *streamsMember) Record {
-	return Record{Key: encodeMemberKey(keyStreamsCurrent, group, m.id), Value: encodeStreamsCurrent(m)}
+func streamsCurrentRecord(groupID string, m *streamsMember) Record {
+	return Record{Key: encodeMemberKey(keyStreamsCurrent, groupID, m.id), Value: encodeStreamsCurrent(m)}
 }
 
 func encodeStreamsCurrent(m *streamsMember) []byte {
@@ -203,8 +194,8 @@ func readTasks(r *message.Reader, memberEpoch int32) map[task]int32 {
 	return tasks
 }
 
-func streamsTopologyRecord(group string, t *Topology) Record {
-	return Record{Key: encodeKindKey(keyStreamsTopology, group), Value: encodeTopology(t)}
+func streamsTopologyRecord(groupID string, t *Topology) Record {
+	return Record{Key: encodeKindKey(keyStreamsTopology, groupID), Value: encodeTopology(t)}
 }
 
 func encodeTopology(t *Topology) []byte {
@@ -282,16 +273,16 @@ func readPlaces(r *message.Reader) []int16 {
 }
 
 // replay implements modern.
-func (g *streams) replay(record Record, _ int64) {
-	k, err := decodeModernKey(record.Key)
+func (g *streams) replay(entry Record, _ int64) {
+	k, err := decodeModernKey(entry.Key)
 	if err != nil {
 		return
 	}
-	if record.Value == nil {
+	if entry.Value == nil {
 		g.replayTombstone(k)
 		return
 	}
-	r, known := valueReader(record.Value)
+	r, known := valueReader(entry.Value)
 	if !known {
 		return
 	}
@@ -299,8 +290,7 @@ func (g *streams) replay(record Record, _ int64) {
 	case keyStreamsGroup:
 		g.replayEpoch(&r)
 	case keyStreamsTargetEpoch:
-		g.targetEpoch = r.Int32()
-		g.targetAt = readInt64Tag(&r, tagTargetTime)
+		g.targetEpoch, g.targetAt = readTargetEpoch(&r)
 	case keyStreamsTarget:
 		g.target[k.member] = setOfKeys(readTasks(&r, 0))
 	case keyStreamsTopology:
@@ -351,11 +341,6 @@ func (g *streams) replaceMember(id string, lay func(*streamsMember)) {
 	g.members[id] = m
 }
 
-// newStreamsMember is a member of which nothing is known yet.
-func newStreamsMember(id string) *streamsMember {
-	return &streamsMember{id: id, holding: holding[task]{previous: -1}, rebalanceTimeout: -time.Millisecond, topologyEpoch: -1}
-}
-
 func (g *streams) replayTombstone(k modernKey) {
 	switch k.kind {
 	case keyStreamsTargetEpoch:
@@ -382,4 +367,12 @@ func (g *streams) tombstones() []Record {
 		}
 	}
 	return records
+}
+
+func (m *streamsMember) sameMetadata(other *streamsMember) bool {
+	return bytes.Equal(encodeStreamsMember(m), encodeStreamsMember(other))
+}
+
+func (m *streamsMember) sameAssignment(other *streamsMember) bool {
+	return bytes.Equal(encodeStreamsCurrent(m), encodeStreamsCurrent(other))
 }

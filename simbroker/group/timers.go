@@ -1,6 +1,10 @@
 package group
 
-import "github.com/lso-exporter/lso-exporter/simbroker/clock"
+import (
+	"time"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/clock"
+)
 
 // What a member of the newer protocols is waited for.
 type timerKind int8
@@ -11,6 +15,7 @@ const (
 	joinTimer                       // classic, in a group of the consumer protocol: its rejoining
 	syncTimer                       // the same: its SyncGroup
 	initialTimer                    // of a streams group, not of a member: the first assignment
+	regexTimer                      // of a group: the resolution of its regular expressions
 )
 
 // memberTimer names a timer of a member. Timers are found by name, since
@@ -21,20 +26,35 @@ type memberTimer struct {
 	kind   timerKind
 }
 
-// setTimer takes the place of the timer of that name.
-func (s *shard) setTimer(name memberTimer, t *clock.Timer) {
-	s.stopTimer(name)
-	s.timers[name] = t
+// timers are what a shard waits for.
+type timers map[memberTimer]*clock.Timer
+
+// set takes the place of the timer of that name.
+func (t timers) set(name memberTimer, timer *clock.Timer) {
+	t.stop(name)
+	t[name] = timer
 }
 
-func (s *shard) stopTimer(name memberTimer) {
-	s.timers[name].Stop()
-	delete(s.timers, name)
+// stop stops the timer of that name, if there is one.
+func (t timers) stop(name memberTimer) {
+	t[name].Stop()
+	delete(t, name)
 }
 
-// stopTimers stops waiting for a member.
-func (s *shard) stopTimers(group, member string) {
+// stopMember stops waiting for a member.
+func (t timers) stopMember(groupID, member string) {
 	for kind := sessionTimer; kind <= syncTimer; kind++ {
-		s.stopTimer(memberTimer{group, member, kind})
+		t.stop(memberTimer{groupID, member, kind})
 	}
 }
+
+// stopAll ends all waiting.
+func (t timers) stopAll() {
+	for _, timer := range t {
+		timer.Stop()
+	}
+}
+
+// expulsionBackoff is the time until an expulsion is tried again that could not
+// be written.
+const expulsionBackoff = 500 * time.Millisecond

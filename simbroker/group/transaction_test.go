@@ -143,7 +143,7 @@ func TestH6LaterRecordWins(t *testing.T) {
 			test.live(cl)
 			cl.expectFetch("at the end", "G1", true, test.want, 0)
 			memory := cl.String()
-			cl.restart(cl.cfg)
+			cl.restart(cl.broker.cfg)
 			cl.expectFetch("after a load", "G1", true, test.want, 0)
 			if loaded := cl.String(); loaded != memory {
 				t.Errorf("loaded %s, was %s", loaded, memory)

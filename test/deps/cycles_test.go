@@ -24,8 +24,7 @@ const fewFiles = 8
 // knots are the rooms that are to be untied still: more than a quarter of their files
 // can only be read together. Each has what ties it. No room may come in.
 var knots = map[string]string{
-	"simbroker":       "a broker is built of the seams that its rooms call, and the seams are methods of it",
-	"simbroker/group": "the coordinator reads groups of all protocols from its log, and each protocol's requests are its methods",
+	"simbroker": "a broker is built of the seams that its rooms call, and the seams are methods of it",
 }
 
 // A file uses another if something in it names what the other declares: a function, a

@@ -1,0 +1,4 @@
+package group
+
+// classicGroups drives the classic groups of a shard.
+type classicGroups struct{ *shard }

@@ -1,0 +1,26 @@
+package group
+
+import "github.com/lso-exporter/lso-exporter/simbroker/kafka"
+
+// CompleteTransaction appends an end marker to a partition of
+// __consumer_offsets and ends what its producer had pending there before it.
+// It stands for the replica's own append of a marker on these partitions. A
+// partition that is not owned or still loads answers NOT_LEADER_OR_FOLLOWER, as
+// Kafka's WriteTxnMarkers does; other errors are the log's.
+func (c *Coordinator) CompleteTransaction(partition int32, m Marker, done func(error)) {
+	s := c.shards[partition]
+	if s == nil || s.loading {
+		done(kafka.ErrNotLeaderOrFollower)
+		return
+	}
+	c.broker.env.Log.AppendMarker(partition, m, func(at kafka.Offset, err error) {
+		// A marker that was appended counts, even if its replication was not
+		// waited for; a shard that came later has read it from the log.
+		if at != kafka.NoOffset && s.owned() {
+			s.end = max(s.end, at+1)
+			s.offsets.replayMarker(m.Producer.ID, m.Commit, at)
+		}
+		done(err)
+		s.wake()
+	})
+}

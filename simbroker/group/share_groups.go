@@ -1,0 +1,4 @@
+package group
+
+// shareGroups drives the share groups of a shard.
+type shareGroups struct{ *shard }

@@ -1,0 +1,50 @@
+package group
+
+import "github.com/lso-exporter/lso-exporter/simbroker/kafka"
+
+// shareTopic is partitions of a topic whose share state is being set up, or is.
+type shareTopic struct {
+	name       string
+	partitions []int32 // sorted
+	since      int64   // when that was said, in milliseconds; not in the records
+}
+
+// shareMember is one member of a share group. It never changes; a change makes
+// a new value.
+type shareMember struct {
+	id         string
+	epoch      int32
+	previous   int32
+	rackID     *string
+	clientID   string
+	clientHost string
+	topics     []string // sorted
+	assigned   partitionSet
+}
+
+// acceptsEpoch says whether a member may come with an epoch: its own, or the
+// one before if it missed the answer.
+func (m *shareMember) acceptsEpoch(epoch int32) error {
+	switch {
+	case epoch == joinEpoch || epoch == m.epoch || epoch == m.previous:
+		return nil
+	case epoch > m.epoch:
+		return refuse(kafka.ErrFencedMemberEpoch, "The share group member has a greater member epoch (%d) than the one known by the group coordinator (%d). "+
+			"The member must abandon all its partitions and rejoin.", epoch, m.epoch)
+	}
+	return refuse(kafka.ErrFencedMemberEpoch, "The share group member has a smaller member epoch (%d) than the one known by the group coordinator (%d), "+
+		"and it does not match the previous member epoch (%d). The member must abandon all its partitions and rejoin.", epoch, m.epoch, m.previous)
+}
+
+// update is the member with what a heartbeat says anew.
+func (m *shareMember) update(req ShareHeartbeatRequest) *shareMember {
+	n := *m
+	if req.RackID != nil {
+		n.rackID = req.RackID
+	}
+	if req.SubscribedTopics != nil {
+		n.topics = sortedNames(req.SubscribedTopics)
+	}
+	n.clientID, n.clientHost = req.ClientID, req.ClientHost
+	return &n
+}

@@ -1,0 +1,4 @@
+package group
+
+// streamsGroups drives the streams groups of a shard.
+type streamsGroups struct{ *shard }

@@ -1,0 +1,16 @@
+package group
+
+import "testing"
+
+// noTopics is the metadata of a cluster without topics.
+type noTopics struct{ Topics }
+
+func (noTopics) Topic(string) (Topic, bool) { return Topic{}, false }
+
+// Of many missing topics the first ones are named.
+func TestManyMissingTopics(t *testing.T) {
+	topology := &Topology{Subtopologies: []Subtopology{{ID: "0", SourceTopics: []string{"x1", "x2", "x3", "x4", "x5"}}}}
+	if got := configure(topology, noTopics{}).status.Detail; got != "Source topics x1, x2, x3 and 2 additional topics are missing." {
+		t.Errorf("status: %s", got)
+	}
+}
