@@ -7,6 +7,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/acl"
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
+	"github.com/lso-exporter/lso-exporter/simbroker/group/coordinator"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
@@ -27,7 +28,7 @@ type broker struct {
 	agent    *controller.Agent
 	replicas *replica.Broker
 	txn      *txn.Coordinator
-	groups   *group.Coordinator
+	groups   *coordinator.Coordinator
 	shares   *share.Broker
 
 	server     *wire.Server
@@ -96,7 +97,7 @@ func (b *broker) boot(started func()) {
 		IDs:      producerIDs{b},
 		Features: features{b},
 	})
-	b.groups = group.New(b.id, b.host, groupConfig(config), group.Environment{
+	b.groups = coordinator.New(b.id, b.host, groupConfig(config), group.Environment{
 		Log:      offsetsLog{b},
 		Verifier: offsetsVerifier{b},
 		Topics:   groupTopics{b},

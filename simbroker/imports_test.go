@@ -18,22 +18,37 @@ const module = "github.com/lso-exporter/lso-exporter/simbroker/"
 // import: those below it, so that no change of a room can reach the ones that
 // it stands on.
 var rooms = map[string][]string{
-	"kafka":      nil,
-	"property":   nil,
-	"clock":      nil,
-	"message":    nil,
-	"acl":        nil,
-	"sasl":       nil,
-	"producer":   {"kafka"},
-	"commitlog":  {"kafka", "producer"},
-	"replica":    {"kafka", "clock", "producer", "commitlog"},
-	"share":      {"kafka", "clock", "commitlog", "replica"},
-	"group":      {"kafka", "message", "clock", "producer"},
+	"kafka":     nil,
+	"property":  nil,
+	"clock":     nil,
+	"message":   nil,
+	"acl":       nil,
+	"sasl":      nil,
+	"producer":  {"kafka"},
+	"commitlog": {"kafka", "producer"},
+	"replica":   {"kafka", "clock", "producer", "commitlog"},
+	"share":     {"kafka", "clock", "commitlog", "replica"},
+	"group":     {"kafka", "producer"},
+
+	// Of groups: values that each room may take from those below it, then a
+	// partition of __consumer_offsets, the protocols that use one, and who
+	// speaks to them all.
+	"group/offsets":     {"kafka", "message", "group"},
+	"group/assignment":  {"kafka", "group"},
+	"group/embedded":    {"message", "group"},
+	"group/record":      {"kafka", "message", "group", "group/assignment"},
+	"group/shard":       {"kafka", "clock", "group", "group/offsets", "group/assignment", "group/record"},
+	"group/classic":     {"kafka", "message", "clock", "group", "group/offsets", "group/embedded", "group/record", "group/shard"},
+	"group/share":       {"kafka", "message", "group", "group/offsets", "group/assignment", "group/record", "group/shard"},
+	"group/streams":     {"kafka", "message", "group", "group/offsets", "group/assignment", "group/record", "group/shard"},
+	"group/consumer":    {"kafka", "message", "group", "group/offsets", "group/assignment", "group/embedded", "group/record", "group/shard", "group/classic"},
+	"group/coordinator": {"kafka", "clock", "producer", "group", "group/offsets", "group/record", "group/shard", "group/classic", "group/share", "group/streams", "group/consumer"},
+
 	"txn":        {"kafka", "message", "clock"},
 	"controller": {"kafka", "clock", "property", "acl", "sasl"},
-	"wire":       {"kafka", "clock", "producer", "commitlog", "replica", "share", "group", "txn", "controller", "property", "acl", "sasl"},
+	"wire":       {"kafka", "clock", "producer", "commitlog", "replica", "share", "group", "group/coordinator", "txn", "controller", "property", "acl", "sasl"},
 	"control":    {"kafka"},
-	".":          {"kafka", "clock", "producer", "commitlog", "replica", "share", "group", "txn", "controller", "property", "acl", "sasl", "wire"},
+	".":          {"kafka", "clock", "producer", "commitlog", "replica", "share", "group", "group/coordinator", "txn", "controller", "property", "acl", "sasl", "wire"},
 }
 
 // outside are packages from elsewhere that only some rooms may import, with the

@@ -2,9 +2,9 @@ package group
 
 import "time"
 
-// consumerProtocol is the protocol type of consumers, whose subscriptions the
+// ConsumerProtocol is the protocol type of consumers, whose subscriptions the
 // coordinator can read.
-const consumerProtocol = "consumer"
+const ConsumerProtocol = "consumer"
 
 // Protocol is one assignment protocol a member supports.
 type Protocol struct {
@@ -52,8 +52,8 @@ type JoinResult struct {
 	Members        []JoinMember // for the leader alone
 }
 
-// refusedJoin is the answer to a member that does not get into a generation.
-func refusedJoin(memberID string) JoinResult { return JoinResult{GenerationID: -1, MemberID: memberID} }
+// RefusedJoin is the answer to a member that does not get into a generation.
+func RefusedJoin(memberID string) JoinResult { return JoinResult{GenerationID: -1, MemberID: memberID} }
 
 // MemberAssignment is what the leader gives to one member.
 type MemberAssignment struct {

@@ -55,7 +55,7 @@ func DefaultConfig() Config {
 		OffsetMetadataMaxBytes:        4096,
 		OffsetCommitTimeout:           5 * time.Second,
 		ConsumerMaxSize:               math.MaxInt32,
-		ConsumerAssignors:             []string{uniformAssignor, rangeAssignor},
+		ConsumerAssignors:             []string{UniformAssignor, RangeAssignor},
 		ConsumerRegexRefresh:          10 * time.Minute,
 		ConsumerMigrationPolicy:       MigrationBidirectional,
 		ShareMaxSize:                  200,
@@ -76,21 +76,21 @@ const (
 	MigrationDisabled      MigrationPolicy = "disabled"
 )
 
-// upgrades says whether a classic group may become one of the consumer
+// Upgrades says whether a classic group may become one of the consumer
 // protocol.
-func (p MigrationPolicy) upgrades() bool {
+func (p MigrationPolicy) Upgrades() bool {
 	return p == MigrationBidirectional || p == MigrationUpgrade
 }
 
-// downgrades says whether a group of the consumer protocol may become a classic
+// Downgrades says whether a group of the consumer protocol may become a classic
 // one.
-func (p MigrationPolicy) downgrades() bool {
+func (p MigrationPolicy) Downgrades() bool {
 	return p == MigrationBidirectional || p == MigrationDowngrade
 }
 
 // The server-side assignors, by Kafka's names.
 const (
-	uniformAssignor = "uniform" // of the consumer protocol
-	rangeAssignor   = "range"   // of the consumer protocol
-	simpleAssignor  = "simple"  // of share groups
+	UniformAssignor = "uniform" // of the consumer protocol
+	RangeAssignor   = "range"   // of the consumer protocol
+	SimpleAssignor  = "simple"  // of share groups
 )

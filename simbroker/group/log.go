@@ -71,5 +71,5 @@ type Log interface {
 	Entries(partition int32) iter.Seq[Entry]
 }
 
-// noTime stands for no moment, in milliseconds.
-const noTime int64 = -1
+// NoTime stands for no moment, in milliseconds.
+const NoTime int64 = -1

@@ -24,5 +24,5 @@ type Topics interface {
 	Version() int64
 }
 
-// sortedNames is topic names in order, each once.
-func sortedNames(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
+// SortedNames is topic names in order, each once.
+func SortedNames(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }

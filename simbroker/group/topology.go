@@ -47,13 +47,13 @@ type Endpoint struct {
 	Port uint16
 }
 
-// sourceTopics is the topics whose offsets the group commits.
-func (t *Topology) sourceTopics() []string {
+// SourceTopics is the topics whose offsets the group commits.
+func (t *Topology) SourceTopics() []string {
 	var names []string
 	for _, s := range t.Subtopologies {
 		names = append(names, s.sources()...)
 	}
-	return sortedNames(names)
+	return SortedNames(names)
 }
 
 // sources is the topics that a subtopology reads.
@@ -65,20 +65,20 @@ func (s *Subtopology) sources() []string {
 	return names
 }
 
-// required is all topics that a topology needs.
-func (t *Topology) required() []string {
-	names := t.sourceTopics()
+// Required is all topics that a topology needs.
+func (t *Topology) Required() []string {
+	names := t.SourceTopics()
 	for _, s := range t.Subtopologies {
 		for _, changelog := range s.Changelogs {
 			names = append(names, changelog.Name)
 		}
 	}
-	return sortedNames(names)
+	return SortedNames(names)
 }
 
-// size is how many tasks a subtopology has: the most partitions of a topic that
+// Size is how many tasks a subtopology has: the most partitions of a topic that
 // it reads.
-func (s *Subtopology) size(counts map[string]int32) int32 {
+func (s *Subtopology) Size(counts map[string]int32) int32 {
 	size := int32(0)
 	for _, name := range s.sources() {
 		size = max(size, counts[name])

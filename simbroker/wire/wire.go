@@ -29,7 +29,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
-	"github.com/lso-exporter/lso-exporter/simbroker/group"
+	"github.com/lso-exporter/lso-exporter/simbroker/group/coordinator"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 	"github.com/lso-exporter/lso-exporter/simbroker/share"
@@ -51,7 +51,7 @@ type Broker struct {
 
 	Replicas *replica.Broker
 	Txn      *txn.Coordinator
-	Groups   *group.Coordinator
+	Groups   *coordinator.Coordinator
 	Shares   *share.Broker
 	Cluster  Cluster
 

@@ -13,6 +13,8 @@ import (
 var rooms = []string{
 	"simbroker/kafka", "simbroker/message", "simbroker/property", "simbroker/producer", "simbroker/commitlog",
 	"simbroker/replica", "simbroker/share", "simbroker/txn", "simbroker/group", "simbroker/controller", "simbroker/acl", "simbroker/sasl",
+	"simbroker/group/offsets", "simbroker/group/assignment", "simbroker/group/embedded", "simbroker/group/record", "simbroker/group/shard",
+	"simbroker/group/classic", "simbroker/group/consumer", "simbroker/group/share", "simbroker/group/streams", "simbroker/group/coordinator",
 }
 
 // seeded are the names of math/rand/v2 that make a source from a seed. All

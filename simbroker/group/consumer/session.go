@@ -1,0 +1,73 @@
+package consumer
+
+import (
+	"time"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/group/assignment"
+	"github.com/lso-exporter/lso-exporter/simbroker/group/shard"
+)
+
+// fence takes members out of a group, and the group back to the classic
+// protocol if all that are left speak it.
+func (p Protocol) fence(d *draft, members ...*Member) {
+	if len(members) == 0 {
+		return
+	}
+	if p.downgrades(d.Group, members) {
+		p.downgrade(d, members, true)
+		return
+	}
+	for _, m := range members {
+		d.removeMember(m.id)
+		p.Timers.StopMember(d.id, m.id)
+	}
+	d.dropUnusedRegexes()
+	d.emit(epochRecord(d.id, d.epoch+1, assignment.Hash(d.allTopics(), p.Env.Topics)))
+}
+
+// expel takes a member out whose time is up, if it is still there.
+func (p Protocol) expel(groupID, memberID string) {
+	g, ok := p.Groups[groupID].(*Group)
+	if !ok || g.members[memberID] == nil || !p.Owned() {
+		return
+	}
+	d := &draft{Group: g}
+	p.fence(d, g.members[memberID])
+	p.WriteChanges(d.Changes, func(err error) {
+		if err != nil {
+			p.Clock.After(shard.ExpulsionBackoff, func() { p.expel(groupID, memberID) })
+		}
+	})
+}
+
+// expectMember lets a member's session end after a time, from now.
+func (p Protocol) expectMember(groupID, memberID string, timeout time.Duration) {
+	p.Timers.Set(shard.Timer{Group: groupID, Member: memberID, Kind: shard.SessionTimer}, p.Clock.After(timeout, func() { p.expel(groupID, memberID) }))
+}
+
+// expectRevocation takes a member out that does not give its partitions up in
+// time.
+func (p Protocol) expectRevocation(groupID string, m *Member) {
+	p.Timers.Set(shard.Timer{Group: groupID, Member: m.id, Kind: shard.RebalanceTimer}, p.Clock.After(m.rebalanceTimeout, func() {
+		g, ok := p.Groups[groupID].(*Group)
+		if ok && g.members[m.id] != nil && g.members[m.id].Epoch == m.Epoch {
+			p.expel(groupID, m.id)
+		}
+	}))
+}
+
+// expectClassic takes a classic member out that does not rejoin, or sync, within
+// its rebalance timeout.
+func (p Protocol) expectClassic(groupID string, m *Member, kind shard.TimerKind) {
+	p.Timers.Set(shard.Timer{Group: groupID, Member: m.id, Kind: kind}, p.Clock.After(m.rebalanceTimeout, func() { p.expel(groupID, m.id) }))
+}
+
+// Resume lets the sessions of a loaded group's members run.
+func (p Protocol) Resume(g *Group) {
+	for _, m := range g.sorted() {
+		p.expectMember(g.id, m.id, p.Env.Settings(g.id).ConsumerSessionTimeout)
+		if m.State == assignment.Unrevoked {
+			p.expectRevocation(g.id, m)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package shard
+
+import "github.com/lso-exporter/lso-exporter/simbroker/kafka"
+
+// WhenReplicated answers when the high watermark has passed all that has been
+// written, or with NOT_COORDINATOR after offsets.commit.timeout.ms.
+func (s *Shard) WhenReplicated(answer func(error)) {
+	if s.Env.Log.HighWatermark(s.Partition) >= s.End {
+		answer(nil)
+		return
+	}
+	r := &stableRead{until: s.End}
+	r.answer = func(err error) {
+		r.answer = func(error) {}
+		answer(err)
+	}
+	s.waiting = append(s.waiting, r)
+	s.Clock.After(s.Config.OffsetCommitTimeout, func() {
+		s.Wake()
+		r.answer(kafka.ErrNotCoordinator)
+	})
+}
+
+// Wake answers the reads for which the high watermark is high enough.
+func (s *Shard) Wake() {
+	if len(s.waiting) == 0 || !s.Owned() {
+		return
+	}
+	hwm := s.Env.Log.HighWatermark(s.Partition)
+	waiting := s.waiting
+	s.waiting = nil
+	for _, r := range waiting {
+		if r.until > hwm {
+			s.waiting = append(s.waiting, r)
+		} else {
+			r.answer(nil)
+		}
+	}
+}

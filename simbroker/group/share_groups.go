@@ -1,4 +1,0 @@
-package group
-
-// shareGroups drives the share groups of a shard.
-type shareGroups struct{ *shard }

@@ -1,4 +1,0 @@
-package group
-
-// streamsGroups drives the streams groups of a shard.
-type streamsGroups struct{ *shard }
