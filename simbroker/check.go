@@ -10,22 +10,22 @@ import (
 
 // check finds what is wrong with the broker's logs: every partition whose
 // offsets are out of order, and batches that do not follow each other.
-func (b *broker) check() error {
+func (n *node) check() error {
 	var wrong []error
-	for _, tp := range b.replicas.Partitions() {
-		s, ok := b.replicas.Status(tp)
-		if !ok || inOrder(s, b.firstBatch(tp, s.LogStartOffset)) {
+	for _, tp := range n.replicas.Partitions() {
+		s, ok := n.replicas.Status(tp)
+		if !ok || inOrder(s, n.firstBatch(tp, s.LogStartOffset)) {
 			continue
 		}
 		wrong = append(wrong, fmt.Errorf("broker %d, %v: offsets out of order: log start %d, last stable %d, high watermark %d, log end %d",
-			b.id, tp, s.LogStartOffset, s.LastStableOffset, s.HighWatermark, s.LogEndOffset))
+			n.id, tp, s.LogStartOffset, s.LastStableOffset, s.HighWatermark, s.LogEndOffset))
 	}
-	return errors.Join(append(wrong, b.replicas.Check())...)
+	return errors.Join(append(wrong, n.replicas.Check())...)
 }
 
 // firstBatch is the base offset of the batch that holds an offset.
-func (b *broker) firstBatch(tp kafka.TopicPartition, offset kafka.Offset) kafka.Offset {
-	for batch := range b.replicas.Log(tp).Batches(offset) {
+func (n *node) firstBatch(tp kafka.TopicPartition, offset kafka.Offset) kafka.Offset {
+	for batch := range n.replicas.Log(tp).Batches(offset) {
 		return batch.BaseOffset
 	}
 	return offset

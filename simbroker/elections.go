@@ -7,50 +7,60 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 )
 
-// elections are the partitions of internal topics that a broker has come to
-// lead, or to follow, each with how often: what is due for an older role is not
-// done any more.
-type elections map[kafka.TopicPartition]int
+// elections make a broker the coordinator of the partitions of internal topics
+// that it has come to lead, and take from it what it has lost. They end with the
+// broker's process.
+type elections struct {
+	*node
+	faults *faults
+	// changes are how often the broker's role in a partition has changed: what is due
+	// for an older role is not done any more.
+	changes map[kafka.TopicPartition]int
+}
 
-// roleChanged makes the broker the coordinator of what it has come to lead, at
-// once unless DelayLoading is in place, and takes from it what it has lost.
-func (b *broker) roleChanged(r replica.RoleChange) {
+func newElections(n *node, f *faults) *elections {
+	return &elections{node: n, faults: f, changes: make(map[kafka.TopicPartition]int)}
+}
+
+// changed follows a change of the broker's role: at once unless DelayLoading is in
+// place.
+func (e *elections) changed(r replica.RoleChange) {
 	tp := r.Partition
 	if !kafka.IsInternal(tp.Topic) {
 		return
 	}
-	b.elections[tp]++
+	e.changes[tp]++
 	if r.Role != replica.Leader {
-		b.unload(tp)
+		e.unload(tp)
 		return
 	}
-	unaware, loading := b.cluster.faults.loading(b.id, tp)
+	unaware, loading := e.faults.loading(e.id, tp)
 	if unaware == 0 {
-		b.load(tp, r.LeaderEpoch, loading)
+		e.load(tp, r.LeaderEpoch, loading)
 		return
 	}
-	election := b.elections[tp]
-	b.host.After(unaware, func() {
-		if b.elections[tp] == election {
-			b.load(tp, r.LeaderEpoch, loading)
+	election := e.changes[tp]
+	e.host.After(unaware, func() {
+		if e.changes[tp] == election {
+			e.load(tp, r.LeaderEpoch, loading)
 		}
 	})
 }
 
-func (b *broker) load(tp kafka.TopicPartition, epoch kafka.LeaderEpoch, duration time.Duration) {
+func (e *elections) load(tp kafka.TopicPartition, epoch kafka.LeaderEpoch, duration time.Duration) {
 	switch tp.Topic {
 	case kafka.TransactionStateTopic:
-		b.txn.LoadWithin(tp.Partition, kafka.CoordinatorEpoch(epoch), duration)
+		e.txn.LoadWithin(tp.Partition, kafka.CoordinatorEpoch(epoch), duration)
 	case kafka.ConsumerOffsetsTopic:
-		b.groups.LoadWithin(tp.Partition, epoch, duration)
+		e.groups.LoadWithin(tp.Partition, epoch, duration)
 	}
 }
 
-func (b *broker) unload(tp kafka.TopicPartition) {
+func (e *elections) unload(tp kafka.TopicPartition) {
 	switch tp.Topic {
 	case kafka.TransactionStateTopic:
-		b.txn.Unload(tp.Partition)
+		e.txn.Unload(tp.Partition)
 	case kafka.ConsumerOffsetsTopic:
-		b.groups.Unload(tp.Partition)
+		e.groups.Unload(tp.Partition)
 	}
 }

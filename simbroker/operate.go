@@ -8,22 +8,6 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// State is what a broker's process does.
-type State int8
-
-// The states of a broker.
-const (
-	Running State = iota + 1
-	Paused
-	Stopped // after a controlled shutdown
-	Killed
-)
-
-// String names the state in lower case.
-func (s State) String() string {
-	return [...]string{"unknown", "running", "paused", "stopped", "killed"}[s]
-}
-
 // patience is how long a start or a controlled shutdown may take, by the
 // cluster's clock.
 const patience = time.Minute
@@ -134,10 +118,8 @@ func (c *Cluster) boot(brokers ...*broker) error {
 func (c *Cluster) act(what string, id kafka.BrokerID, do func(*broker), states ...State) error {
 	err := ErrClosed
 	c.loop.Do(func() {
-		select {
-		case <-c.closed:
+		if c.isClosed() {
 			return
-		default:
 		}
 		b := c.broker(id)
 		if b == nil {

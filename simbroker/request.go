@@ -3,7 +3,6 @@ package simbroker
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -17,49 +16,6 @@ import (
 // client's request.timeout.ms.
 const DefaultRequestTimeout = 30 * time.Second
 
-// Call is a request in process that is under way, or answered.
-type Call struct {
-	broker   *broker
-	key      int16
-	finished chan struct{}
-	done     bool
-	resp     kmsg.Response
-	err      error
-}
-
-func (call *Call) finish(resp kmsg.Response, err error) {
-	if !call.done {
-		call.done, call.resp, call.err = true, resp, err
-		close(call.finished)
-	}
-}
-
-func (call *Call) fail(err error) { call.finish(nil, err) }
-
-// Done says whether the request is answered, or given up.
-func (call *Call) Done() bool {
-	select {
-	case <-call.finished:
-		return true
-	default:
-		return false
-	}
-}
-
-// Answer is what RequestBy returns. The call must be Done.
-func (call *Call) Answer() (kmsg.Response, error) {
-	if call.err != nil {
-		return nil, fmt.Errorf("request %s broker=%d: %w", kmsg.NameForKey(call.key), call.broker.id, call.err)
-	}
-	return call.resp, nil
-}
-
-// GiveUp ends the call with ErrTimeout, unless it is Done. The broker does what it
-// was asked all the same.
-func (call *Call) GiveUp() {
-	call.broker.cluster.loop.Do(func() { call.broker.giveUp(call, ErrTimeout) })
-}
-
 // Client says who makes a request in process.
 type Client struct {
 	// ID is the client id.
@@ -70,6 +26,15 @@ type Client struct {
 	// Listener is the one that the client came by, which decides the addresses
 	// that it is told; empty is the first.
 	Listener string
+}
+
+// connection is what the broker takes the client's connection for.
+func (client Client) connection() wire.ConnInfo {
+	conn := wire.ConnInfo{ClientID: client.ID, ClientHost: "/127.0.0.1", Principal: wire.AnonymousPrincipal, Listener: client.Listener}
+	if client.User != "" {
+		conn.Principal = "User:" + client.User
+	}
+	return conn
 }
 
 // Request sends one request to a broker and waits for its answer, on either
@@ -147,8 +112,14 @@ func (c *Cluster) send(client Client, id kafka.BrokerID, req kmsg.Request) (*Cal
 	if err := b.server.Versions().Check(req.Key(), req.GetVersion()); err != nil {
 		return nil, err
 	}
-	call := &Call{broker: b, key: req.Key(), finished: make(chan struct{})}
-	c.loop.Do(func() { b.serve(call, client, req) })
+	call := &Call{broker: id, key: req.Key(), loop: c.loop, under: &b.underWay, finished: make(chan struct{})}
+	c.loop.Do(func() {
+		if c.isClosed() {
+			call.finish(nil, ErrClosed)
+			return
+		}
+		b.serve(call, client.connection(), req)
+	})
 	return call, nil
 }
 
@@ -157,45 +128,4 @@ func (c *Cluster) send(client Client, id kafka.BrokerID, req kmsg.Request) (*Cal
 // It must not be called on the wall clock.
 func (c *Cluster) RunUntil(done func() bool, d time.Duration) bool {
 	return c.loop.RunUntil(done, c.Now().Add(d))
-}
-
-// serve hands a request to the broker, unless it is dead.
-func (b *broker) serve(call *Call, client Client, req kmsg.Request) {
-	select {
-	case <-b.cluster.closed:
-		call.fail(ErrClosed)
-		return
-	default:
-	}
-	if !b.alive {
-		call.fail(ErrConnectionRefused)
-		return
-	}
-	b.inProcess = append(b.inProcess, call)
-	conn := wire.ConnInfo{ClientID: client.ID, ClientHost: "/127.0.0.1", Principal: wire.AnonymousPrincipal, Listener: client.Listener}
-	if client.User != "" {
-		conn.Principal = "User:" + client.User
-	}
-	b.host.Run(func() {
-		b.server.Handle(conn, req, func(resp kmsg.Response) {
-			if resp == nil {
-				b.giveUp(call, ErrNoAnswer)
-				return
-			}
-			b.forget(call)
-			call.finish(resp, nil)
-		})
-	})
-}
-
-// giveUp ends a call with an error, unless it has been answered.
-func (b *broker) giveUp(call *Call, err error) {
-	b.forget(call)
-	call.fail(err)
-}
-
-func (b *broker) forget(call *Call) {
-	if i := slices.Index(b.inProcess, call); i >= 0 {
-		b.inProcess = slices.Delete(b.inProcess, i, i+1)
-	}
 }

@@ -110,7 +110,7 @@ func (c *Cluster) Snapshot() Snapshot {
 
 func (b *broker) snapshot() BrokerState {
 	s := BrokerState{ID: b.id, State: b.state.String(), Fenced: true, Listeners: make(map[string]string)}
-	if known, ok := b.cluster.controller.Image().Broker(b.id); ok {
+	if known, ok := b.common.controller.Image().Broker(b.id); ok {
 		s.Fenced = known.Fenced
 	}
 	for _, e := range b.entrances {

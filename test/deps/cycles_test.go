@@ -21,37 +21,19 @@ import (
 // quarter of fewer is a file, or none.
 const fewFiles = 8
 
-// knots are the rooms that are to be untied still: more than a quarter of their files
-// can only be read together. Each has what ties it. No room may come in.
-var knots = map[string]string{
-	"simbroker": "a broker is built of the seams that its rooms call, and the seams are methods of it",
-}
-
 // A file uses another if something in it names what the other declares: a function, a
 // type, a field, a method. Files that use each other in a circle can only be read
 // together.
 func TestFilesOfRoomsCanBeReadAlone(t *testing.T) {
 	packages, exports := listed(t, "./simbroker/...")
-	seen := map[string]bool{}
 	for _, p := range packages {
 		room := strings.TrimPrefix(p.ImportPath, module+"/")
 		if within(room, "simbroker/scenario") || len(p.GoFiles) < fewFiles {
 			continue
 		}
 		cycle := largestCycle(p.GoFiles, p.uses(t, exports))
-		_, knot := knots[room]
-		seen[room] = true
-		tied := len(cycle) > 1 && 4*len(cycle) > len(p.GoFiles)
-		switch {
-		case tied && !knot:
+		if len(cycle) > 1 && 4*len(cycle) > len(p.GoFiles) {
 			t.Errorf("%s: %d of %d files can only be read together, more than a quarter: %v", room, len(cycle), len(p.GoFiles), cycle)
-		case knot && !tied:
-			t.Errorf("%s is untied: take it out of knots", room)
-		}
-	}
-	for room := range knots {
-		if !seen[room] {
-			t.Errorf("knots names %s, which is no room of %d files or more", room, fewFiles)
 		}
 	}
 }

@@ -1,75 +1,20 @@
 package simbroker
 
 import (
-	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/commitlog"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
-	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 	"github.com/lso-exporter/lso-exporter/simbroker/share"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
-	"github.com/lso-exporter/lso-exporter/simbroker/wire"
 )
-
-// nodeProperties are what a node would find in its server.properties.
-func (cfg Config) nodeProperties(id kafka.BrokerID) (property.Values, error) {
-	values, err := collect(cfg.Properties)
-	if err != nil {
-		return nil, err
-	}
-	own, err := collect(cfg.BrokerProperties[id])
-	if err != nil {
-		return nil, fmt.Errorf("broker %d: %w", id, err)
-	}
-	maps.Copy(values, own)
-	cfg.boundReplication(values)
-	if v, ok := wire.VendorNamed(cfg.Vendor); ok && v.NoVerification {
-		values[verificationProperty] = "false"
-	}
-	values["node.id"] = strconv.Itoa(int(id))
-	values["broker.id"] = values["node.id"] // its older name
-	return values, nil
-}
 
 // verificationProperty says whether brokers verify partitions (rule G10).
 const verificationProperty = "transaction.partition.verification.enable"
-
-// internalReplication are the properties that say how many replicas the
-// internal topics have, with a default of three.
-var internalReplication = []string{
-	"offsets.topic.replication.factor",
-	"transaction.state.log.replication.factor",
-	"share.coordinator.state.topic.replication.factor",
-}
-
-// boundReplication lowers what was not set to the number of brokers: in a Kafka
-// of fewer than three brokers, groups and transactions would never start.
-func (cfg Config) boundReplication(values property.Values) {
-	brokers := int64(max(cfg.Brokers, 1))
-	config := property.NewConfig(values)
-	for _, name := range internalReplication {
-		if _, set := values[name]; !set && config.Int(name) > brokers {
-			values[name] = strconv.FormatInt(brokers, 10)
-		}
-	}
-}
-
-// collect checks properties in the order of their names, so that of several
-// wrong ones the same is reported each time.
-func collect(given map[string]string) (property.Values, error) {
-	settings := make([]property.Setting, 0, len(given))
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		settings = append(settings, property.Setting{Name: name, Value: given[name]})
-	}
-	return property.Collect(settings...)
-}
 
 func replicaConfig(c *property.Config) replica.Config {
 	return replica.Config{
