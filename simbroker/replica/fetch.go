@@ -38,7 +38,7 @@ func (fs *fetches) fetch(req FetchRequest, done func(FetchResult)) {
 			older.ready()
 		}
 	}
-	result, enough := f.read(true)
+	result, enough := f.read(nil, true)
 	if enough || req.MaxWait <= 0 || len(req.Partitions) == 0 {
 		done(result)
 		return
@@ -72,20 +72,20 @@ func (f *fetch) answer() {
 		return
 	}
 	f.timer.Stop()
-	result, _ := f.read(false)
+	result, _ := f.read(nil, false)
 	done := f.done
 	f.done = nil
 	done(result)
 }
 
-// read reads all partitions. With acknowledge set the fetch offsets of a
-// follower are taken as news, after the offsets to answer were looked at. It
-// also says whether the answer need not wait.
-func (f *fetch) read(acknowledge bool) (result FetchResult, enough bool) {
+// read reads all partitions, into an array that may be used again. With acknowledge
+// set the fetch offsets of a follower are taken as news, after the offsets to answer
+// were looked at. It also says whether the answer need not wait.
+func (f *fetch) read(into []FetchedPartition, acknowledge bool) (result FetchResult, enough bool) {
 	left := min(f.req.MaxBytes, f.among.cfg.FetchMaxBytes)
 	atLeastOne := true
 	size := 0
-	result.Partitions = make([]FetchedPartition, len(f.req.Partitions))
+	result.Partitions = again(into, len(f.req.Partitions))
 	for i := range f.req.Partitions {
 		got := &result.Partitions[i]
 		f.readPartition(i, left, atLeastOne, got)
@@ -277,6 +277,18 @@ func (f *fetch) available(p *partition, at *FetchPartition) int64 {
 	}
 	return min(n, int64(at.MaxBytes))
 }
+
+// again is room for n values: in an array that is no longer used, if they fit. A
+// large array is let go, as few fetches are about as many partitions.
+func again[T any](unused []T, n int) []T {
+	if n <= cap(unused) && cap(unused) <= fewPartitions {
+		return unused[:n]
+	}
+	return make([]T, n)
+}
+
+// fewPartitions is how many most fetches are about at most.
+const fewPartitions = 64
 
 // manyBytes is more than any segment holds.
 const manyBytes = 1 << 40

@@ -46,7 +46,7 @@ type fetcher struct {
 	leader     kafka.BrokerID
 	followed   []*partition // sorted
 	turn       int          // which partition the next full fetch names first
-	fetch      uint64       // number of the fetch whose answer counts
+	exchange   *exchange    // the fetch whose answer counts; nil if there is none
 	session    uint64       // number of the session; 0 for none
 	moved      []*partition // whose positions the session does not know
 	forget     []kafka.TopicPartition
@@ -90,26 +90,47 @@ func (f *fetcher) restart() {
 	f.later(func() {
 		f.restarting = false
 		if f.session == 0 { // else an answer that came before has begun it
+			f.exchange = nil
 			f.send()
 		}
 	})
 }
 
+// exchange is a fetch and its answer. The next fetch takes the place of one that is
+// answered, whose arrays nobody uses any more.
+type exchange struct {
+	at      []FetchPartition
+	session FetchSession
+	done    func(FetchResult, error)
+}
+
+func (f *fetcher) newExchange() *exchange {
+	e := &exchange{}
+	e.done = func(result FetchResult, err error) {
+		if e == f.exchange { // else it was given up
+			f.answered(result, err)
+		}
+	}
+	return e
+}
+
 func (f *fetcher) send() {
 	f.retry.Stop()
-	f.fetch++
-	at := f.positions()
+	if f.exchange == nil {
+		f.exchange = f.newExchange()
+	}
+	e, cfg := f.exchange, &f.cfg
+	e.at = f.positions(e.at)
 	if len(f.retrying) == len(f.followed) {
-		f.session = 0
+		f.session, f.exchange = 0, nil
 		f.retryIn(f.nextRetry())
 		return
 	}
-	cfg, number := f.cfg, f.fetch
-	session := &FetchSession{Number: f.session, Forget: f.forget}
+	e.session = FetchSession{Number: f.session, Forget: f.forget}
 	if f.session == 0 {
 		f.lastSession++
 		f.session = f.lastSession
-		session.Number, session.Full, session.Forget = f.session, true, nil
+		e.session = FetchSession{Number: f.session, Full: true}
 	}
 	f.forget = nil
 	// A leader that never answers, as one that is stopped, is asked anew.
@@ -120,21 +141,23 @@ func (f *fetcher) send() {
 	}
 	f.deps.Peers.Fetch(f.leader, FetchRequest{
 		ReplicaID: f.id, MaxWait: cfg.ReplicaFetchWaitMax, MinBytes: 1,
-		MaxBytes: cfg.ReplicaFetchResponseMaxBytes, Partitions: at, Session: session,
-	}, func(result FetchResult, err error) {
-		switch {
-		case number != f.fetch:
-		case err != nil:
-			f.session = 0
-			f.retryIn(f.cfg.ReplicaFetchBackoff)
-		case result.Err != nil:
-			f.session = 0
-			f.send()
-		default:
-			f.take(result)
-			f.send()
-		}
-	})
+		MaxBytes: cfg.ReplicaFetchResponseMaxBytes, Partitions: e.at, Session: &e.session,
+	}, e.done)
+}
+
+// answered takes the answer in that counts, and fetches again.
+func (f *fetcher) answered(result FetchResult, err error) {
+	switch {
+	case err != nil:
+		f.session = 0
+		f.retryIn(f.cfg.ReplicaFetchBackoff)
+	case result.Err != nil:
+		f.session = 0
+		f.send()
+	default:
+		f.take(result)
+		f.send()
+	}
 }
 
 // retryIn sends a fetch after a while; never if d is zero.
@@ -148,8 +171,9 @@ func (f *fetcher) retryIn(d time.Duration) {
 
 // positions are where to fetch of which partitions: of all, each time with
 // another one first, since the first is served best, when a session begins; else
-// of those that have moved or are to be asked for again.
-func (f *fetcher) positions() []FetchPartition {
+// of those that have moved or are to be asked for again. The array that is no longer
+// used is used for them.
+func (f *fetcher) positions(unused []FetchPartition) []FetchPartition {
 	now := f.nowMs()
 	waits := func(p *partition) bool { return p.retryAtMs > now }
 	if f.session == 0 {
@@ -166,7 +190,7 @@ func (f *fetcher) positions() []FetchPartition {
 		}
 		f.retrying = slices.DeleteFunc(f.retrying, func(p *partition) bool { return !waits(p) })
 	}
-	at := make([]FetchPartition, 0, len(f.moved))
+	at := again(unused, len(f.moved))[:0]
 	for _, p := range f.moved {
 		if waits(p) {
 			f.retrying = append(f.retrying, p)
@@ -179,7 +203,7 @@ func (f *fetcher) positions() []FetchPartition {
 			CurrentLeaderEpoch: p.state.LeaderEpoch, LastFetchedEpoch: p.log.LatestEpoch(),
 		})
 	}
-	f.moved = nil
+	f.moved = again(f.moved, 0)
 	return at
 }
 

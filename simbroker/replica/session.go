@@ -27,9 +27,16 @@ type followerSession struct {
 	news     []*followed // of which there may be something to tell, in that order
 	spare    []*followed // empty
 	outside  []*followed // in whose ISR the follower is not
+	moved    []*followed // those of the last fetch
+	reading  fetch       // of the partitions with news
+	// result was the last answer. Its array is used for the next one: a follower has
+	// taken an answer in when it fetches again, and after a fetch that it has given up
+	// it begins another session.
+	result []FetchedPartition
 
-	waiting bool // a fetch does, for which there may not be enough (rule D7)
-	due     bool // it will be answered in the next event
+	waiting bool   // a fetch does, for which there may not be enough (rule D7)
+	due     bool   // it will be answered in the next event
+	ready   func() // that event
 	req     FetchRequest
 	done    func(FetchResult)
 	timer   *clock.Timer
@@ -56,6 +63,11 @@ func (ss *sessions) fetch(req FetchRequest, done func(FetchResult)) {
 			s.end()
 		}
 		s = &followerSession{among: ss.partitions, follower: req.ReplicaID, number: req.Session.Number, followed: table[followed]{}}
+		s.ready = func() {
+			if s.due {
+				s.answer()
+			}
+		}
 		ss.ofFollowers[req.ReplicaID] = s
 	}
 	if s == nil || s.number != req.Session.Number {
@@ -71,8 +83,7 @@ func (ss *sessions) fetch(req FetchRequest, done func(FetchResult)) {
 	result, enough := s.read(req)
 	s.acknowledge(moved)
 	if enough || req.MaxWait <= 0 {
-		s.told(result)
-		done(result)
+		done(s.told(result))
 		return
 	}
 	s.waiting, s.req, s.done = true, req, done
@@ -138,7 +149,7 @@ func (fp *followed) left() {
 
 // update takes over where the follower is, and returns those partitions.
 func (s *followerSession) update(positions []FetchPartition) []*followed {
-	moved := make([]*followed, 0, len(positions))
+	moved := again(s.moved, len(positions))[:0]
 	for _, at := range positions {
 		fp := s.followed.get(at.Partition)
 		if fp == nil {
@@ -152,6 +163,7 @@ func (s *followerSession) update(positions []FetchPartition) []*followed {
 		fp.notice()
 		moved = append(moved, fp)
 	}
+	s.moved = moved
 	return moved
 }
 
@@ -174,13 +186,15 @@ func (fp *followed) notice() {
 // read reads the partitions with news. It also says whether the answer need not
 // wait.
 func (s *followerSession) read(req FetchRequest) (result FetchResult, enough bool) {
-	f := &fetch{among: s.among, req: req}
-	f.req.Partitions = make([]FetchPartition, len(s.news))
-	f.parts = make([]*partition, len(s.news))
+	f := &s.reading
+	at, parts := again(f.req.Partitions, len(s.news)), again(f.parts, len(s.news))
 	for i, fp := range s.news {
-		f.req.Partitions[i], f.parts[i] = fp.at, fp.p
+		at[i], parts[i] = fp.at, fp.p
 	}
-	result, enough = f.read(false)
+	f.among, f.req, f.parts = s.among, req, parts
+	f.req.Partitions = at
+	result, enough = f.read(s.result, false)
+	s.result = result.Partitions
 	for i := range result.Partitions {
 		result.Partitions[i].At = f.req.Partitions[i]
 	}
@@ -275,11 +289,7 @@ func (fp *followed) changed() {
 	fp.notice()
 	if s := fp.session; s.waiting && !s.due && fp.pressing() {
 		s.due = true
-		s.among.later(func() {
-			if s.due {
-				s.answer()
-			}
-		})
+		s.among.later(s.ready)
 	}
 }
 
