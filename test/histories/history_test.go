@@ -112,6 +112,15 @@ var properties = map[string]string{
 	"group.initial.rebalance.delay.ms":     "0",
 }
 
+// retention has brokers delete segments all the time, and segments be small.
+var retention = struct{ brokers, topics map[string]string }{
+	map[string]string{"log.retention.check.interval.ms": "7000"},
+	map[string]string{"retention.ms": "40000", "segment.ms": "5000"},
+}
+
+// retained are the topics that retention is on in the histories that have it.
+var retained = []string{mixedTopic, looseTopic}
+
 // timing is what the oracle is to expect of the brokers. Fetches that are held back make
 // followers late.
 var timing = oracle.Timing{ReplicationDelay: 4 * time.Second}
@@ -120,6 +129,7 @@ var timing = oracle.Timing{ReplicationDelay: 4 * time.Second}
 type play struct {
 	temper   temper
 	hangs    bool // brokers do not verify, so that late writes hang (rule G24)
+	retains  bool // records of some topics are deleted when they are old
 	written  int  // values so far
 	finished bool // the pipeline is to end
 	blurred  bool // see client.loseSight
@@ -221,10 +231,13 @@ type history struct {
 
 // playHistory plays the history of a seed.
 func playHistory(t testing.TB, seed uint64) *history {
-	p := &play{temper: temperOf(seed), hangs: seed%5 == 0, ledger: check.NewLedger(), offsets: check.NewOffsets(), logs: map[partition]check.Log{}}
+	p := &play{temper: temperOf(seed), hangs: seed%5 == 0, retains: seed%3 == 2, ledger: check.NewLedger(), offsets: check.NewOffsets(), logs: map[partition]check.Log{}}
 	all := maps.Clone(properties)
 	if p.hangs {
 		all["transaction.partition.verification.enable"] = "false"
+	}
+	if p.retains {
+		maps.Copy(all, retention.brokers)
 	}
 	sim, err := simbroker.Start(simbroker.Config{Brokers: brokers, Properties: all, Clock: simbroker.Simulated(epoch), Seed: seed})
 	if err != nil {
@@ -232,7 +245,7 @@ func playHistory(t testing.TB, seed uint64) *history {
 	}
 	s := &stage{t: t, sim: sim, begun: time.Now().Add(-sim.Now().Sub(epoch)), witness: witness.New([]int32{1, 2, 3}, timing, sim.Now())}
 	h := &history{stage: s, play: p, seed: seed}
-	s.tell("a %v history of seed %d, hangs: %v", p.temper, seed, p.hangs)
+	s.tell("a %v history of seed %d, hangs: %v, retains: %v", p.temper, seed, p.hangs, p.retains)
 	director := s.prepare("director", seed)
 	s.begin(director, func() { h.direct(director.client(p)) })
 	defer func() { // a broken invariant panics
@@ -472,6 +485,10 @@ func (h *history) createTopics(c *client) {
 		if t.name == looseTopic {
 			settings["min.insync.replicas"] = "1"
 			settings["unclean.leader.election.enable"] = strconv.FormatBool(h.temper == unclean)
+		}
+		if h.retains && slices.Contains(retained, t.name) {
+			maps.Copy(settings, retention.topics)
+			h.witness.Add(oracle.Act{Kind: oracle.Retention, Topic: t.name, Sent: h.sim.Now()})
 		}
 		for _, name := range slices.Sorted(maps.Keys(settings)) {
 			config := kmsg.NewCreateTopicsRequestTopicConfig()

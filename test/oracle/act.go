@@ -71,6 +71,9 @@ const (
 	// if Answered is zero, perhaps only on a replica that does not lead. A leader
 	// that comes later may have a log that starts lower.
 	LogStart Kind = "log_start"
+	// Retention says that a topic's records are deleted when they are old: Topic.
+	// Between the log starts that the record has, each may stand at any batch.
+	Retention Kind = "retention"
 	// LoseRecords says that a change of leader lost records of a partition: Topic,
 	// Partition. From Sent on its offsets are no longer judged but for their
 	// order, and may go back.

@@ -95,7 +95,8 @@ func (v *verdict) lagBounds(p *partition, group string, log *commitLog) (least, 
 	if len(values) == 0 {
 		return 0, 0, true
 	}
-	startLo, startHi := p.start.bounds(v.s, v.e)
+	startLo, _ := p.start.bounds(v.s, v.e)
+	startHi := p.start.most(v.s, v.e)
 	highLo, highHi := p.high.bounds(v.s, v.e)
 	least = max(0, highLo-max(slices.Max(values), startHi))
 	most = max(0, highHi-max(slices.Min(values), startLo))

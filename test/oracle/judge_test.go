@@ -554,6 +554,28 @@ func TestCommitThatASuccessorDoesNotShowYet(t *testing.T) {
 	}
 }
 
+// TestLogStartUnderRetention: between two log starts of the record a log may have
+// started at any batch.
+func TestLogStartUnderRetention(t *testing.T) {
+	truth, err := Learn(resting(did(Retention, -79, Act{Topic: "t"}), did(Append, -75, Act{Topic: "t", Partition: 0, Offset: 10, Records: 5, Acks: -1}),
+		did(Append, -74, Act{Topic: "t", Partition: 0, Offset: 15, Records: 5, Acks: -1}),
+		Act{Kind: LogStart, Sent: at(-50), Answered: at(-40), Topic: "t", Partition: 0, Offset: 15}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := &truth.topics["t"][0].partitions[0].start
+	for _, tt := range []struct {
+		value, second int64
+		want          bool
+	}{{0, -60, true}, {10, -60, true}, {15, -60, false}, {20, -60, false}, {0, -45, true}, {10, -45, true}, {12, -45, false}, {15, -45, true},
+		{10, -30, false}, {15, -30, true}, {20, -30, true}} {
+		m := momentOf(at(float64(tt.second)))
+		if got := start.holds(tt.value, m, m); got != tt.want {
+			t.Errorf("%d at second %d: %v, want %v", tt.value, tt.second, got, tt.want)
+		}
+	}
+}
+
 // TestBlockers: a blocker is a transaction of the record that holds the last
 // stable offset, no younger than the stall.
 func TestBlockers(t *testing.T) {

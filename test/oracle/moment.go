@@ -66,6 +66,21 @@ type steps struct {
 	// reverts is a moment from which on it may stand at any earlier value again;
 	// never if it is not set. See fleet.killedAfter.
 	reverts moment
+	// amid says of a value between two of values whether it may have stood there, at
+	// any moment, on its way from one to the other; nil: at none.
+	amid func(int64) bool
+}
+
+// most is the greatest value of [s, e], those amid included.
+func (q *steps) most(s, e moment) int64 {
+	_, hi := q.between(s, e)
+	switch {
+	case q.amid == nil:
+		return q.value(hi)
+	case hi+1 < len(q.values):
+		return q.value(hi + 1)
+	}
+	return math.MaxInt64
 }
 
 // between is the range of events [lo, hi] after which the quantity may have
@@ -95,7 +110,7 @@ func (q *steps) holds(v int64, s, e moment) bool {
 			return true
 		}
 	}
-	return false
+	return q.amid != nil && q.value(lo) < v && v < q.most(s, e) && q.amid(v)
 }
 
 // earliest is the first moment from s on at which the quantity may be at least v.

@@ -612,18 +612,11 @@ func reachable(from, to moment, spans []span, limit int64) bool {
 // start)), each read at a moment of its own in that order.
 func (p *partition) stable(v, high int64, s, e moment) bool {
 	spans := p.active(s, e)
-	startLo, startHi := p.start.between(s, e)
-	starts := func(v int64) bool {
-		for i := startLo; i <= startHi; i++ {
-			if p.start.value(i) == v {
-				return true
-			}
-		}
-		return false
-	}
+	starts := func(v int64) bool { return p.start.holds(v, s, e) }
 	if v == high {
 		from := p.high.earliest(v, s)
-		return reachable(from, e, spans, v) || p.start.value(startHi) >= v
+		_, start := p.start.bounds(s, e)
+		return reachable(from, e, spans, v) || start >= v
 	}
 	if v > high {
 		return false

@@ -35,7 +35,7 @@ func Learn(acts []Act) (*Truth, error) {
 			topics: map[string][]*topic{}, groups: map[string]*group{}, commits: map[commitKey]*commitLog{},
 		},
 		ledger: newLedger(), written: map[placeKey][]written{},
-		markers: map[placeKey]map[string][]int64{}, sights: map[placeKey][]Act{},
+		markers: map[placeKey]map[string][]int64{}, sights: map[placeKey][]Act{}, retained: map[string]bool{},
 	}
 	l.fleet.timing = (*Timing)(nil).withDefaults()
 	for _, a := range acts {
@@ -52,6 +52,8 @@ type learner struct {
 	written map[placeKey][]written
 	markers map[placeKey]map[string][]int64
 	sights  map[placeKey][]Act
+
+	retained map[string]bool // topics that retention is on
 }
 
 func (l *learner) learn(a Act) error {
@@ -63,6 +65,8 @@ func (l *learner) learn(a Act) error {
 		l.fleet.learn(a)
 	case CreateTopic, CreatePartitions, DeleteTopic:
 		return l.learnTopic(a)
+	case Retention:
+		l.retained[a.Topic] = true
 	case BeginTransaction, EndTransaction, CompleteTransaction:
 		l.learnTransaction(a)
 	case MakeGroup, JoinGroup, LeaveGroup, DeleteGroup, Coordinator:
@@ -217,7 +221,7 @@ func (l *learner) learnPartition(a Act) error {
 	case DeleteRecords, LogStart:
 		p.start.values = append(p.start.values, a.Offset)
 		p.start.windows = append(p.start.windows, a.window())
-		if a.Kind == LogStart || a.Answered.IsZero() {
+		if a.Kind == LogStart || a.Answered.IsZero() || l.retained[a.Topic] {
 			p.alone = min(p.alone, momentOf(a.Sent))
 		}
 	case LoseRecords:
@@ -283,6 +287,9 @@ func (l *learner) finishPartition(p *partition) error {
 		return err
 	}
 	p.lossy = min(p.lossy, p.mayLose(l.fleet))
+	if l.retained[p.topic] {
+		p.start.amid = p.isBase
+	}
 	return nil
 }
 
