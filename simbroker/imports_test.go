@@ -30,9 +30,8 @@ var rooms = map[string][]string{
 	"share":     {"kafka", "clock", "commitlog", "replica"},
 	"group":     {"kafka", "producer"},
 
-	// Of groups: values that each room may take from those below it, then a
-	// partition of __consumer_offsets, the protocols that use one, and who
-	// speaks to them all.
+	// Of groups: values and arithmetic, then a partition of __consumer_offsets,
+	// the protocols that use one, and who hands requests to them all.
 	"group/offsets":     {"kafka", "message", "group"},
 	"group/assignment":  {"kafka", "group"},
 	"group/embedded":    {"message", "group"},

@@ -1,8 +1,6 @@
 package group
 
-import (
-	"slices"
-)
+import "slices"
 
 // Topology is what a streams application reads and writes, as its members tell
 // the coordinator (KIP-1071).

@@ -1,7 +1,7 @@
 package assignment
 
-// State says how far a member has come on the way to its target. The
-// values are those of the records.
+// State says how far a member has come on the way to its target. The values are
+// those of the records.
 type State int8
 
 // How far a member has come.

@@ -105,8 +105,8 @@ func FromTopics(topics []group.AssignedTopic) Set {
 	return s
 }
 
-// FromNames is partitions of topics by name as those of topics by id; topics that
-// do not exist are left out.
+// FromNames is partitions of topics by name as those of topics by id; topics
+// that do not exist are left out.
 func FromNames(named []group.AssignedTopic, topics group.Topics) Set {
 	s := make(Set)
 	for _, t := range named {

@@ -6,8 +6,8 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// Simple gives the partitions of share groups out, each to as many
-// members as it takes to leave none without, and moves as few as it can.
+// Simple gives the partitions of share groups out, each to as many members as it
+// takes to leave none without, and moves as few as it can.
 func Simple(members []Assignee) map[string]Set {
 	targets := make(map[string]Set)
 	sharing := make(map[Partition]int)

@@ -11,8 +11,8 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// Sizes is the partition counts of topics by id; those that do not exist
-// are left out.
+// Sizes is the partition counts of topics by id; those that do not exist are
+// left out.
 func Sizes(names []string, topics group.Topics) map[kafka.TopicID]int32 {
 	sizes := make(map[kafka.TopicID]int32, len(names))
 	for _, name := range names {
@@ -23,9 +23,9 @@ func Sizes(names []string, topics group.Topics) map[kafka.TopicID]int32 {
 	return sizes
 }
 
-// Hash is a hash of what a group's topics are: another one when a topic
-// came, went, was created anew or has more partitions. Kafka's is an XXH3 that
-// knows of racks, too; nobody compares the two.
+// Hash is a hash of what a group's topics are: another one when a topic came,
+// went, was created anew or has more partitions. Kafka's is an XXH3 that knows
+// of racks, too; nobody compares the two.
 func Hash(names []string, topics group.Topics) uint64 {
 	h := fnv.New64a()
 	some := false

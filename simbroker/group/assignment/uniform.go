@@ -12,9 +12,9 @@ func homogeneous(members []Assignee) bool {
 	return !slices.ContainsFunc(members, func(m Assignee) bool { return !maps.Equal(m.Topics, members[0].Topics) })
 }
 
-// Uniform spreads all partitions evenly and moves as few as it can.
-// Where members subscribe to different topics Kafka's own goes other ways to a
-// spread that is as even.
+// Uniform spreads all partitions evenly and moves as few as it can. Where
+// members subscribe to different topics Kafka's own goes other ways to a spread
+// that is as even.
 func Uniform(members []Assignee) map[string]Set {
 	targets := keepTargets(members)
 	even := homogeneous(members)

@@ -11,7 +11,7 @@ import (
 
 // downgrades says whether a group goes back to the classic protocol when some
 // members leave: all the others speak it.
-func (p Protocol) downgrades(g *Group, leaving []*Member) bool {
+func (p Protocol) downgrades(g *Group, leaving []*member) bool {
 	stay := 0
 	for _, m := range g.members {
 		if slices.Contains(leaving, m) {
@@ -27,7 +27,7 @@ func (p Protocol) downgrades(g *Group, leaving []*Member) bool {
 
 // downgrade makes a group a classic one of the members that stay. It may have
 // to rebalance once that is in the log.
-func (p Protocol) downgrade(d *draft, leaving []*Member, rebalance bool) {
+func (p Protocol) downgrade(d *draft, leaving []*member, rebalance bool) {
 	old := d.Group
 	var members []*classic.Member
 	for _, m := range old.sorted() {

@@ -9,9 +9,9 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/group/shard"
 )
 
-// draft is a group with changes that are not written yet. Each record
-// is taken into it at once, so that the next decision sees it; the group itself
-// changes when the records are in the log.
+// draft is a group with changes that are not written yet. Each record is taken
+// into it at once, so that the next decision sees it; the group itself changes
+// when the records are in the log.
 type draft struct {
 	*Group
 	copied bool // the group is the draft's own
@@ -28,7 +28,7 @@ func (d *draft) emit(r group.Record) {
 }
 
 // replace gives a static member's place and partitions to another id.
-func (d *draft) replace(old *Member, id string) *Member {
+func (d *draft) replace(old *member, id string) *member {
 	m := *old
 	m.id, m.Epoch, m.Previous = id, group.JoinEpoch, group.JoinEpoch
 	target := d.target[old.id]

@@ -20,7 +20,7 @@ func (g *Group) acceptsMember(id string, instanceID *string, limit int) error {
 
 // enter is the member that a heartbeat of the consumer protocol comes from: an
 // old one, a new one, or one that takes the place of a static member.
-func (d *draft) enter(id string, instanceID *string, epoch int32, owned []group.AssignedTopic) (*Member, error) {
+func (d *draft) enter(id string, instanceID *string, epoch int32, owned []group.AssignedTopic) (*member, error) {
 	if instanceID == nil {
 		m := d.members[id]
 		if m == nil && epoch == group.JoinEpoch {
@@ -53,7 +53,7 @@ func (d *draft) enter(id string, instanceID *string, epoch int32, owned []group.
 
 // checkStatic says whether a request comes from the present holder of an
 // instance id.
-func (g *Group) checkStatic(static *Member, id, instanceID string) error {
+func (g *Group) checkStatic(static *member, id, instanceID string) error {
 	switch {
 	case static == nil:
 		return group.Refuse(kafka.ErrUnknownMemberID, "Instance id %s is unknown.", instanceID)
@@ -66,7 +66,7 @@ func (g *Group) checkStatic(static *Member, id, instanceID string) error {
 // acceptsEpoch says whether a member may come with an epoch. The previous one
 // is good if the member has nothing beyond its assignment: it missed the answer
 // that told it of the present one.
-func (m *Member) acceptsEpoch(epoch int32, owned []group.AssignedTopic) error {
+func (m *member) acceptsEpoch(epoch int32, owned []group.AssignedTopic) error {
 	switch {
 	case epoch == group.JoinEpoch || epoch == m.Epoch:
 		return nil
@@ -81,7 +81,7 @@ func (m *Member) acceptsEpoch(epoch int32, owned []group.AssignedTopic) error {
 }
 
 // covers says whether all of some partitions are assigned to the member.
-func (m *Member) covers(partitions assignment.Set) bool {
+func (m *member) covers(partitions assignment.Set) bool {
 	for p := range partitions {
 		if _, ok := m.Assigned[p]; !ok {
 			return false

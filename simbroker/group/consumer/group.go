@@ -28,9 +28,9 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// Group is a group of the consumer protocol (KIP-848, rule H3). It changes
-// by its records and by nothing else, so that a loaded group is what its writer
-// had in memory. Members never change; a change makes a new value.
+// Group is a group of the consumer protocol (KIP-848, rule H3). It changes by
+// its records and by nothing else, so that a loaded group is what its writer had
+// in memory. Members never change; a change makes a new value.
 type Group struct {
 	id           string
 	epoch        int32 // of the group: rises with what members subscribe to and with topics
@@ -39,15 +39,16 @@ type Group struct {
 	// record was deleted.
 	targetEpoch int32
 	targetAt    int64 // when, in milliseconds; 0 before the first
-	members     map[string]*Member
+	members     map[string]*member
 	target      map[string]assignment.Set // by member id
 	regexes     map[string]resolvedRegex
 }
 
+// New is a group that nobody has joined.
 func New(id string) *Group {
 	return &Group{
 		id: id, epoch: group.InitialEpoch, targetEpoch: group.InitialEpoch,
-		members: make(map[string]*Member),
+		members: make(map[string]*member),
 		target:  make(map[string]assignment.Set),
 		regexes: make(map[string]resolvedRegex),
 	}
@@ -77,12 +78,12 @@ func (g *Group) state() group.State {
 }
 
 // sorted is the members in the order of their ids.
-func (g *Group) sorted() []*Member {
-	return slices.SortedFunc(maps.Values(g.members), func(a, b *Member) int { return cmp.Compare(a.id, b.id) })
+func (g *Group) sorted() []*member {
+	return slices.SortedFunc(maps.Values(g.members), func(a, b *member) int { return cmp.Compare(a.id, b.id) })
 }
 
 // static is the static member of an instance id, nil if there is none.
-func (g *Group) static(instanceID string) *Member {
+func (g *Group) static(instanceID string) *member {
 	for _, m := range g.members {
 		if m.instanceID != nil && *m.instanceID == instanceID {
 			return m
@@ -93,7 +94,7 @@ func (g *Group) static(instanceID string) *Member {
 
 // subscribedTo is the topic names that a member subscribes to, by name and by
 // what its regular expression has been resolved to.
-func (g *Group) subscribedTo(m *Member) []string {
+func (g *Group) subscribedTo(m *member) []string {
 	if m.regex == "" || len(g.regexes[m.regex].topics) == 0 {
 		return m.topics
 	}
@@ -233,7 +234,7 @@ func (g *Group) ValidateFetch(memberID *string, epoch int32) error {
 }
 
 // member is a member by id, or UNKNOWN_MEMBER_ID.
-func (g *Group) member(id string) (*Member, error) {
+func (g *Group) member(id string) (*member, error) {
 	if m := g.members[id]; m != nil {
 		return m, nil
 	}

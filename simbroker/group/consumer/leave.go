@@ -40,7 +40,7 @@ func (p Protocol) leave(req group.ConsumerHeartbeatRequest) (group.ConsumerHeart
 }
 
 // away is a static member that left and keeps its place and its partitions.
-func (m *Member) away() *Member {
+func (m *member) away() *member {
 	n := *m
 	n.Epoch, n.Revoking = group.StaticLeaveEpoch, nil
 	n.Assigned = make(assignment.Ownership, len(m.Assigned))
@@ -53,7 +53,7 @@ func (m *Member) away() *Member {
 // LeaveMixed serves LeaveGroup to a group of the consumer protocol.
 func (p Protocol) LeaveMixed(g *Group, req group.LeaveRequest, done func([]group.LeftMember, error)) {
 	left := make([]group.LeftMember, len(req.Members))
-	var gone []*Member
+	var gone []*member
 	for i, leaving := range req.Members {
 		left[i] = group.LeftMember{MemberID: leaving.MemberID, InstanceID: leaving.InstanceID}
 		m := g.members[leaving.MemberID]

@@ -9,9 +9,9 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// Member is one member of a group of the consumer protocol. It never
-// changes; a change makes a new value.
-type Member struct {
+// member is one member of a group of the consumer protocol. It never changes; a
+// change makes a new value.
+type member struct {
 	id string
 	assignment.Holding[assignment.Partition]
 	instanceID *string
@@ -34,13 +34,13 @@ type classicMembership struct {
 }
 
 // newMember is a member of which nothing is known yet.
-func newMember(id string) *Member {
-	return &Member{id: id, Holding: assignment.Holding[assignment.Partition]{Previous: -1}, rebalanceTimeout: -time.Millisecond}
+func newMember(id string) *member {
+	return &member{id: id, Holding: assignment.Holding[assignment.Partition]{Previous: -1}, rebalanceTimeout: -time.Millisecond}
 }
 
 // update is the member with what a heartbeat says anew; what it leaves out
 // stays.
-func (m *Member) update(req group.ConsumerHeartbeatRequest) *Member {
+func (m *member) update(req group.ConsumerHeartbeatRequest) *member {
 	n := *m
 	if req.InstanceID != nil {
 		n.instanceID = req.InstanceID
@@ -65,7 +65,7 @@ func (m *Member) update(req group.ConsumerHeartbeatRequest) *Member {
 }
 
 // epochName is what the member calls its epoch.
-func (m *Member) epochName() string {
+func (m *member) epochName() string {
 	if m.classic != nil {
 		return "generation id"
 	}
@@ -73,7 +73,7 @@ func (m *Member) epochName() string {
 }
 
 // stale refuses an epoch, by the error that the member's protocol has for it.
-func (m *Member) stale(format string, args ...any) error {
+func (m *member) stale(format string, args ...any) error {
 	if m.classic != nil {
 		return group.Refuse(kafka.ErrIllegalGeneration, format, args...)
 	}

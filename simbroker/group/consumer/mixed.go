@@ -108,7 +108,7 @@ func (g *Group) supportsClassic(protocolType string, protocols []group.Protocol)
 }
 
 // enterClassic is the member that a JoinGroup comes from.
-func (d *draft) enterClassic(id string, instanceID *string, fresh bool) (*Member, error) {
+func (d *draft) enterClassic(id string, instanceID *string, fresh bool) (*member, error) {
 	if instanceID == nil {
 		if m := d.members[id]; m != nil {
 			return m, nil
@@ -126,7 +126,7 @@ func (d *draft) enterClassic(id string, instanceID *string, fresh bool) (*Member
 }
 
 // updateClassic is the member with what a JoinGroup says.
-func (m *Member) updateClassic(req group.JoinRequest, sub embedded.Subscription) *Member {
+func (m *member) updateClassic(req group.JoinRequest, sub embedded.Subscription) *member {
 	n := *m
 	if req.InstanceID != nil {
 		n.instanceID = req.InstanceID
@@ -145,7 +145,7 @@ func (m *Member) updateClassic(req group.JoinRequest, sub embedded.Subscription)
 
 // classicMember is the member of a group of the consumer protocol that a
 // request of the classic one comes from.
-func (g *Group) classicMember(id string, instanceID *string, generation int32) (*Member, error) {
+func (g *Group) classicMember(id string, instanceID *string, generation int32) (*member, error) {
 	m := g.members[id]
 	if instanceID != nil {
 		m = g.static(*instanceID)
@@ -217,7 +217,7 @@ func (p Protocol) HeartbeatMixed(g *Group, req group.HeartbeatRequest) error {
 }
 
 // waits says whether others still have something of a member's target.
-func (g *Group) waits(m *Member) bool {
+func (g *Group) waits(m *member) bool {
 	for p := range g.target[m.id] {
 		if _, has := m.Assigned[p]; !has && g.ownedByOthers(p, m.id) {
 			return true

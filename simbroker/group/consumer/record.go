@@ -49,11 +49,11 @@ func epochRecord(groupID string, epoch int32, hash uint64) group.Record {
 }
 
 // memberRecord says what a member said.
-func memberRecord(groupID string, m *Member) group.Record {
+func memberRecord(groupID string, m *member) group.Record {
 	return group.Record{Key: record.MemberKey(record.ConsumerMember, groupID, m.id), Value: encodeMember(m)}
 }
 
-func encodeMember(m *Member) []byte {
+func encodeMember(m *member) []byte {
 	w := record.NewValue()
 	w.NullableString(m.instanceID)
 	w.NullableString(m.rackID)
@@ -82,7 +82,7 @@ func encodeMember(m *Member) []byte {
 }
 
 // decodeMember lays what a record says over a member.
-func decodeMember(b []byte, m *Member) bool {
+func decodeMember(b []byte, m *member) bool {
 	r, known := record.ReadValue(b)
 	if !known {
 		return false
@@ -125,11 +125,11 @@ func targetRecord(groupID, member string, target assignment.Set) group.Record {
 }
 
 // currentRecord says what a member has.
-func currentRecord(groupID string, m *Member) group.Record {
+func currentRecord(groupID string, m *member) group.Record {
 	return group.Record{Key: record.MemberKey(record.ConsumerCurrent, groupID, m.id), Value: encodeCurrent(m)}
 }
 
-func encodeCurrent(m *Member) []byte {
+func encodeCurrent(m *member) []byte {
 	w := record.NewValue()
 	w.Int32(m.Epoch)
 	w.Int32(m.Previous)
@@ -141,7 +141,7 @@ func encodeCurrent(m *Member) []byte {
 }
 
 // decodeCurrent lays what a record says over a member.
-func decodeCurrent(b []byte, m *Member) bool {
+func decodeCurrent(b []byte, m *member) bool {
 	r, known := record.ReadValue(b)
 	if !known {
 		return false
@@ -199,7 +199,7 @@ func (g *Group) Replay(entry group.Record, _ int64) {
 }
 
 // replaceMember lays a record over a member, which may be new.
-func (g *Group) replaceMember(id string, value []byte, decode func([]byte, *Member) bool) {
+func (g *Group) replaceMember(id string, value []byte, decode func([]byte, *member) bool) {
 	m := newMember(id)
 	if old := g.members[id]; old != nil {
 		*m = *old
@@ -250,13 +250,13 @@ func (g *Group) Tombstones() []group.Record {
 
 // sameMetadata says whether the record of what the member said would be the
 // same.
-func (m *Member) sameMetadata(other *Member) bool {
+func (m *member) sameMetadata(other *member) bool {
 	return bytes.Equal(encodeMember(m), encodeMember(other))
 }
 
 // sameAssignment says whether the record of what the member has would be the
 // same.
-func (m *Member) sameAssignment(other *Member) bool {
+func (m *member) sameAssignment(other *member) bool {
 	return bytes.Equal(encodeCurrent(m), encodeCurrent(other))
 }
 

@@ -19,8 +19,8 @@ var (
 )
 
 // aConsumerMember is the member that the records below tell of.
-func aConsumerMember() *Member {
-	return &Member{
+func aConsumerMember() *member {
+	return &member{
 		id: "m", rackID: new("r"), rebalanceTimeout: time.Minute,
 		clientID: "c", clientHost: "/127.0.0.1", topics: []string{"orders", "sales"}, regex: "or.*", assignor: new("range"),
 		Holding: assignment.Holding[assignment.Partition]{
@@ -31,8 +31,8 @@ func aConsumerMember() *Member {
 }
 
 // aClassicMember is one that speaks the classic protocol.
-func aClassicMember() *Member {
-	return &Member{
+func aClassicMember() *member {
+	return &member{
 		id: "m", instanceID: new("i"), rebalanceTimeout: time.Minute, clientID: "c", clientHost: "h", topics: []string{"orders"},
 		classic: &classicMembership{sessionTimeout: 45 * time.Second, protocols: []group.Protocol{{Name: "range", Metadata: []byte{1, 2}}}},
 	}
@@ -75,7 +75,7 @@ func TestConsumerRecordBytes(t *testing.T) {
 
 // What the records say comes back from them.
 func TestConsumerReplay(t *testing.T) {
-	for _, m := range []*Member{aConsumerMember(), aClassicMember()} {
+	for _, m := range []*member{aConsumerMember(), aClassicMember()} {
 		g := New("G1")
 		g.epoch, g.metadataHash, g.targetEpoch, g.targetAt = 9, 1<<63|7, 8, 1000
 		m.Assigned, m.Revoking = assignment.Ownership{{Topic: topicA, Number: 0}: 5}, assignment.Ownership{{Topic: topicB, Number: 1}: 6}

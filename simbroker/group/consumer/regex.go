@@ -37,7 +37,7 @@ func compileRegex(regex string) (*regexp.Regexp, error) {
 // updateRegex takes a member's change of its regular expression in and has the
 // group's expressions resolved if it is time to. The resolution comes in an
 // event of its own.
-func (p Protocol) updateRegex(d *draft, before, after *Member, mayDescribe func(string) bool) (regexChange, error) {
+func (p Protocol) updateRegex(d *draft, before, after *member, mayDescribe func(string) bool) (regexChange, error) {
 	change, must := regexUnchanged, false
 	subscribers := d.regexSubscribers()
 	if before.regex != after.regex {

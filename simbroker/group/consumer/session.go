@@ -9,7 +9,7 @@ import (
 
 // fence takes members out of a group, and the group back to the classic
 // protocol if all that are left speak it.
-func (p Protocol) fence(d *draft, members ...*Member) {
+func (p Protocol) fence(d *draft, members ...*member) {
 	if len(members) == 0 {
 		return
 	}
@@ -47,7 +47,7 @@ func (p Protocol) expectMember(groupID, memberID string, timeout time.Duration) 
 
 // expectRevocation takes a member out that does not give its partitions up in
 // time.
-func (p Protocol) expectRevocation(groupID string, m *Member) {
+func (p Protocol) expectRevocation(groupID string, m *member) {
 	p.Timers.Set(shard.Timer{Group: groupID, Member: m.id, Kind: shard.RebalanceTimer}, p.Clock.After(m.rebalanceTimeout, func() {
 		g, ok := p.Groups[groupID].(*Group)
 		if ok && g.members[m.id] != nil && g.members[m.id].Epoch == m.Epoch {
@@ -58,7 +58,7 @@ func (p Protocol) expectRevocation(groupID string, m *Member) {
 
 // expectClassic takes a classic member out that does not rejoin, or sync, within
 // its rebalance timeout.
-func (p Protocol) expectClassic(groupID string, m *Member, kind shard.TimerKind) {
+func (p Protocol) expectClassic(groupID string, m *member, kind shard.TimerKind) {
 	p.Timers.Set(shard.Timer{Group: groupID, Member: m.id, Kind: kind}, p.Clock.After(m.rebalanceTimeout, func() { p.expel(groupID, m.id) }))
 }
 

@@ -11,7 +11,7 @@ import (
 // subscribe writes what a member said, and raises the group's epoch if that, or
 // what became of its topics, calls for a new target. It reports whether the
 // member's subscription changed.
-func (p Protocol) subscribe(d *draft, before, after *Member, mayDescribe func(string) bool) (bool, error) {
+func (p Protocol) subscribe(d *draft, before, after *member, mayDescribe func(string) bool) (bool, error) {
 	regex, err := p.updateRegex(d, before, after, mayDescribe)
 	if err != nil {
 		return false, err
@@ -57,7 +57,7 @@ func (p Protocol) computeTarget(d *draft) {
 }
 
 // reconcile takes a member a step nearer to its target.
-func (p Protocol) reconcile(d *draft, m *Member, subscriptionChanged bool, owned assignment.Set) (*Member, error) {
+func (p Protocol) reconcile(d *draft, m *member, subscriptionChanged bool, owned assignment.Set) (*member, error) {
 	if !subscriptionChanged && m.ReconciledTo(d.targetEpoch) {
 		return m, nil
 	}

@@ -45,7 +45,7 @@ func (p Protocol) upgrade(g *classic.Group) (*draft, error) {
 
 // upgradedMember is a classic member as the group of the consumer protocol
 // takes it over.
-func (p Protocol) upgradedMember(g *classic.Group, m *classic.Member) (*Member, error) {
+func (p Protocol) upgradedMember(g *classic.Group, m *classic.Member) (*member, error) {
 	malformed := group.Refuse(kafka.ErrGroupIDNotFound, "Cannot upgrade classic group %s to consumer group because the embedded consumer protocol is malformed.", g.ID)
 	metadata := m.Protocols[0].Metadata
 	if g.Protocol != nil {
@@ -63,7 +63,7 @@ func (p Protocol) upgradedMember(g *classic.Group, m *classic.Member) (*Member, 
 		return nil, group.Refuse(kafka.ErrGroupIDNotFound, "Cannot upgrade classic group %s to consumer group because an unsupported custom assignor is in use. "+
 			"Please refer to the documentation or switch to a default assignor before re-attempting the upgrade.", g.ID)
 	}
-	converted := &Member{
+	converted := &member{
 		id: m.ID, Holding: assignment.Holding[assignment.Partition]{Epoch: g.Number, Previous: g.Number, Assigned: make(assignment.Ownership)},
 		instanceID: m.InstanceID, rackID: sub.RackID, rebalanceTimeout: m.RebalanceTimeout,
 		clientID: m.ClientID, clientHost: m.ClientHost, topics: group.SortedNames(sub.Topics),

@@ -16,14 +16,5 @@ func (c *Coordinator) CompleteTransaction(partition int32, m group.Marker, done 
 		done(kafka.ErrNotLeaderOrFollower)
 		return
 	}
-	c.broker.Env.Log.AppendMarker(partition, m, func(at kafka.Offset, err error) {
-		// A marker that was appended counts, even if its replication was not
-		// waited for; a shard that came later has read it from the log.
-		if at != kafka.NoOffset && s.Owned() {
-			s.End = max(s.End, at+1)
-			s.Offsets.ReplayMarker(m.Producer.ID, m.Commit, at)
-		}
-		done(err)
-		s.Wake()
-	})
+	s.Mark(m, done)
 }

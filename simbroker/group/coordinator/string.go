@@ -30,10 +30,10 @@ func (c *Coordinator) String() string {
 }
 
 // committed is what a group has committed by the end of the log, for people.
-func committed(s *shard.Shard, group string) string {
+func committed(s *shard.Shard, groupID string) string {
 	var parts []string
-	for _, tp := range s.Offsets.Present(group) {
-		slot := s.Offsets.Get(group, tp)
+	for _, tp := range s.Offsets.Present(groupID) {
+		slot := s.Offsets.Get(groupID, tp)
 		part := tp.String() + ": none"
 		if latest := slot.Latest(); latest != nil {
 			part = fmt.Sprintf("%s: %d", tp, latest.Offset)

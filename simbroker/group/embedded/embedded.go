@@ -51,8 +51,8 @@ func readNamedPartitions(r *message.Reader) []group.AssignedTopic {
 	return topics
 }
 
-// EncodeAssignment is an assignment as a classic consumer reads it, in
-// the version of its subscription.
+// EncodeAssignment is an assignment as a classic consumer reads it, in the
+// version of its subscription.
 func EncodeAssignment(version int16, topics []group.AssignedTopic) []byte {
 	w := message.Writer{}
 	w.Int16(min(version, newestVersion))
@@ -65,8 +65,8 @@ func EncodeAssignment(version int16, topics []group.AssignedTopic) []byte {
 	return w.B
 }
 
-// DecodeAssignment reads an assignment; custom says that it has data
-// of its own assignor's, which no other would understand.
+// DecodeAssignment reads an assignment; custom says that it has data of its own
+// assignor's, which no other would understand.
 func DecodeAssignment(b []byte) (topics []group.AssignedTopic, custom bool, err error) {
 	if len(b) == 0 {
 		return nil, false, nil

@@ -60,8 +60,8 @@ func Encode(c Commit) []byte {
 	return w.B
 }
 
-// Decode is the commit of a record value; it reports false for a version
-// that is not known.
+// Decode is the commit of a record value; it reports false for a version that is
+// not known.
 func Decode(b []byte) (c Commit, known bool, err error) {
 	r := message.Reader{B: b}
 	version := r.Int16()

@@ -5,24 +5,24 @@ import "github.com/lso-exporter/lso-exporter/simbroker/kafka"
 // WhenReplicated answers when the high watermark has passed all that has been
 // written, or with NOT_COORDINATOR after offsets.commit.timeout.ms.
 func (s *Shard) WhenReplicated(answer func(error)) {
-	if s.Env.Log.HighWatermark(s.Partition) >= s.End {
+	if s.Env.Log.HighWatermark(s.Partition) >= s.end {
 		answer(nil)
 		return
 	}
-	r := &stableRead{until: s.End}
+	r := &stableRead{until: s.end}
 	r.answer = func(err error) {
 		r.answer = func(error) {}
 		answer(err)
 	}
 	s.waiting = append(s.waiting, r)
 	s.Clock.After(s.Config.OffsetCommitTimeout, func() {
-		s.Wake()
+		s.wake()
 		r.answer(kafka.ErrNotCoordinator)
 	})
 }
 
-// Wake answers the reads for which the high watermark is high enough.
-func (s *Shard) Wake() {
+// wake answers the reads for which the high watermark is high enough.
+func (s *Shard) wake() {
 	if len(s.waiting) == 0 || !s.Owned() {
 		return
 	}

@@ -21,13 +21,13 @@ type Shard struct {
 	*Broker
 	Partition int32
 	epoch     kafka.LeaderEpoch
-	Loading   bool
-	gone      bool // given up
-	Groups    map[string]Group
+	Loading   bool             // its log is being read
+	gone      bool             // given up
+	Groups    map[string]Group // by id
 	Offsets   offsets.Table
 	// replay takes one entry of the log into groups and offsets.
 	replay  func(*Shard, group.Entry)
-	End     kafka.Offset // of what was replayed
+	end     kafka.Offset // of what was replayed
 	waiting []*stableRead
 	Timers  Timers
 }
@@ -57,7 +57,7 @@ func (s *Shard) Load() {
 
 // take takes one entry of the log into memory.
 func (s *Shard) take(e group.Entry) {
-	s.End = e.Offset + 1
+	s.end = e.Offset + 1
 	s.replay(s, e)
 }
 

@@ -19,8 +19,8 @@ const (
 	RegexTimer                      // of a group: the resolution of its regular expressions
 )
 
-// Timer names a timer of a member. Timers are found by name, since
-// members are values that come and go with their records.
+// Timer names a timer of a member. Timers are found by name, since members are
+// values that come and go with their records.
 type Timer struct {
 	Group  string
 	Member string

@@ -15,7 +15,7 @@ func (s *Shard) Write(b group.Batch, done func(error)) {
 // Persist appends the record of a classic group whose members are in memory
 // already, and what stands before it.
 func (s *Shard) Persist(records []group.Record, done func(error)) {
-	s.append(s.Plain(records...), func(base kafka.Offset) { s.End = base + kafka.Offset(len(records)) }, done)
+	s.append(s.Plain(records...), func(base kafka.Offset) { s.end = base + kafka.Offset(len(records)) }, done)
 }
 
 // Plain is a batch outside of any transaction.
@@ -35,7 +35,7 @@ func (s *Shard) append(b group.Batch, apply func(base kafka.Offset), done func(e
 	base, err := s.Env.Log.Append(s.Partition, b, func(err error) {
 		answer := func() {
 			done(CoordinatorError(err))
-			s.Wake()
+			s.wake()
 		}
 		if applied {
 			answer()
@@ -52,6 +52,20 @@ func (s *Shard) append(b group.Batch, apply func(base kafka.Offset), done func(e
 	if early != nil {
 		early()
 	}
+}
+
+// Mark appends an end marker and ends what its producer had pending before it.
+func (s *Shard) Mark(m group.Marker, done func(error)) {
+	s.Env.Log.AppendMarker(s.Partition, m, func(at kafka.Offset, err error) {
+		// A marker that was appended counts, even if its replication was not
+		// waited for; a shard that came later has read it from the log.
+		if at != kafka.NoOffset && s.Owned() {
+			s.end = max(s.end, at+1)
+			s.Offsets.ReplayMarker(m.Producer.ID, m.Commit, at)
+		}
+		done(err)
+		s.wake()
+	})
 }
 
 // Changes are records that are written together.

@@ -6,8 +6,8 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// draft is a share group with changes that are not written yet. Each
-// record is taken into it at once, so that the next decision sees it.
+// draft is a share group with changes that are not written yet. Each record is
+// taken into it at once, so that the next decision sees it.
 type draft struct {
 	*Group
 	copied bool

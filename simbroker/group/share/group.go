@@ -18,8 +18,8 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// ShareProtocol is the protocol type of share groups.
-const ShareProtocol = "share"
+// protocolType is the protocol type of share groups.
+const protocolType = "share"
 
 // Group is a share group (KIP-932). It changes by its records and by nothing
 // else. Its members share partitions: nobody has to give one up before another
@@ -31,18 +31,19 @@ type Group struct {
 	metadataHash uint64
 	targetEpoch  int32
 	targetAt     int64 // in milliseconds; 0 before the first
-	members      map[string]*Member
+	members      map[string]*member
 	target       map[string]assignment.Set // by member id
 	initializing map[kafka.TopicID]sharedTopic
 	initialized  map[kafka.TopicID]sharedTopic
 }
 
+// New is a group that nobody has joined.
 func New(id string) *Group {
 	return &Group{
 		id:           id,
 		epoch:        group.InitialEpoch,
 		targetEpoch:  group.InitialEpoch,
-		members:      make(map[string]*Member),
+		members:      make(map[string]*member),
 		target:       make(map[string]assignment.Set),
 		initializing: make(map[kafka.TopicID]sharedTopic),
 		initialized:  make(map[kafka.TopicID]sharedTopic),
@@ -66,8 +67,8 @@ func (g *Group) state() group.State {
 }
 
 // sorted is the members in the order of their ids.
-func (g *Group) sorted() []*Member {
-	return slices.SortedFunc(maps.Values(g.members), func(a, b *Member) int { return cmp.Compare(a.id, b.id) })
+func (g *Group) sorted() []*member {
+	return slices.SortedFunc(maps.Values(g.members), func(a, b *member) int { return cmp.Compare(a.id, b.id) })
 }
 
 // allTopics is the topic names that anybody subscribes to, sorted.
@@ -92,7 +93,7 @@ func (g *Group) assignable(names []string) map[kafka.TopicID]int32 {
 }
 
 // member is a member by id, or UNKNOWN_MEMBER_ID.
-func (g *Group) member(id string) (*Member, error) {
+func (g *Group) member(id string) (*member, error) {
 	if m := g.members[id]; m != nil {
 		return m, nil
 	}
@@ -104,7 +105,7 @@ func (g *Group) Kind() group.Kind { return group.Share }
 
 // Listing is how ListGroups shows the group.
 func (g *Group) Listing() group.Listing {
-	return group.Listing{GroupID: g.id, ProtocolType: ShareProtocol, State: g.state(), Kind: group.Share}
+	return group.Listing{GroupID: g.id, ProtocolType: protocolType, State: g.state(), Kind: group.Share}
 }
 
 // Subscribes says whether members consume a topic.

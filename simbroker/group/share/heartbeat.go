@@ -70,7 +70,7 @@ func (p Protocol) beat(req group.ShareHeartbeatRequest) (group.ShareHeartbeatRes
 		_, err := d.member(req.MemberID)
 		return fail(err)
 	case before == nil:
-		before = &Member{id: req.MemberID, previous: -1}
+		before = &member{id: req.MemberID, previous: -1}
 	}
 	if err := before.acceptsEpoch(req.MemberEpoch); err != nil {
 		return fail(err)

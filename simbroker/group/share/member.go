@@ -13,9 +13,9 @@ type sharedTopic struct {
 	since      int64   // when that was said, in milliseconds; not in the records
 }
 
-// Member is one member of a share group. It never changes; a change makes
-// a new value.
-type Member struct {
+// member is one member of a share group. It never changes; a change makes a new
+// value.
+type member struct {
 	id         string
 	epoch      int32
 	previous   int32
@@ -28,7 +28,7 @@ type Member struct {
 
 // acceptsEpoch says whether a member may come with an epoch: its own, or the
 // one before if it missed the answer.
-func (m *Member) acceptsEpoch(epoch int32) error {
+func (m *member) acceptsEpoch(epoch int32) error {
 	switch {
 	case epoch == group.JoinEpoch || epoch == m.epoch || epoch == m.previous:
 		return nil
@@ -41,7 +41,7 @@ func (m *Member) acceptsEpoch(epoch int32) error {
 }
 
 // update is the member with what a heartbeat says anew.
-func (m *Member) update(req group.ShareHeartbeatRequest) *Member {
+func (m *member) update(req group.ShareHeartbeatRequest) *member {
 	n := *m
 	if req.RackID != nil {
 		n.rackID = req.RackID

@@ -108,8 +108,8 @@ func (p Protocol) Forget(groupID string, topics []string, done func([]group.Shar
 	})
 }
 
-// Delete deletes a group once what it was delivered is forgotten,
-// unless somebody has joined it meanwhile.
+// Delete deletes a group once what it was delivered is forgotten, unless
+// somebody has joined it meanwhile.
 func (p Protocol) Delete(g shard.Group, done func(error)) {
 	id := g.Listing().GroupID
 	p.Env.Shares.Delete(id, func(err error) {

@@ -28,11 +28,11 @@ import (
 //	                 initializing, initialized [topic id uuid │ topic string │ [partition i32]]
 //	                 │ deleting [topic id uuid │ topic string]
 
-func memberRecord(groupID string, m *Member) group.Record {
+func memberRecord(groupID string, m *member) group.Record {
 	return group.Record{Key: record.MemberKey(record.ShareMember, groupID, m.id), Value: encodeMember(m)}
 }
 
-func encodeMember(m *Member) []byte {
+func encodeMember(m *member) []byte {
 	w := record.NewValue()
 	w.NullableString(m.rackID)
 	w.String(m.clientID)
@@ -59,7 +59,7 @@ func targetRecord(groupID, member string, target assignment.Set) group.Record {
 }
 
 // currentRecord says what a member has. It is always stable.
-func currentRecord(groupID string, m *Member) group.Record {
+func currentRecord(groupID string, m *member) group.Record {
 	w := record.NewValue()
 	w.Int32(m.epoch)
 	w.Int32(m.previous)
@@ -69,8 +69,8 @@ func currentRecord(groupID string, m *Member) group.Record {
 	return group.Record{Key: record.MemberKey(record.ShareCurrent, groupID, m.id), Value: w.B}
 }
 
-// stateRecord says for which partitions share state is, or is being, set
-// up. Topics on the way out have no part in it: they go at once.
+// stateRecord says for which partitions share state is, or is being, set up.
+// Topics on the way out have no part in it: they go at once.
 func stateRecord(groupID string, initializing, initialized map[kafka.TopicID]sharedTopic) group.Record {
 	w := record.NewValue()
 	for _, topics := range []map[kafka.TopicID]sharedTopic{initializing, initialized} {
@@ -121,11 +121,11 @@ func (g *Group) Replay(entry group.Record, now int64) {
 	case record.ShareState:
 		g.initializing, g.initialized = readSharedTopics(&r, now), readSharedTopics(&r, now)
 	case record.ShareMember:
-		g.replaceMember(k.Member, func(m *Member) {
+		g.replaceMember(k.Member, func(m *member) {
 			m.rackID, m.clientID, m.clientHost, m.topics = r.NullableString(), r.String(), r.String(), r.Strings()
 		})
 	case record.ShareCurrent:
-		g.replaceMember(k.Member, func(m *Member) {
+		g.replaceMember(k.Member, func(m *member) {
 			m.epoch, m.previous = r.Int32(), r.Int32()
 			r.Int8() // the state
 			m.assigned = record.ReadPartitions(&r)
@@ -134,8 +134,8 @@ func (g *Group) Replay(entry group.Record, now int64) {
 }
 
 // replaceMember lays a record over a member, which may be new.
-func (g *Group) replaceMember(id string, lay func(*Member)) {
-	m := &Member{id: id, previous: -1}
+func (g *Group) replaceMember(id string, lay func(*member)) {
+	m := &member{id: id, previous: -1}
 	if old := g.members[id]; old != nil {
 		*m = *old
 	}
@@ -182,6 +182,6 @@ func sortedIDs[V any](m map[kafka.TopicID]V) []kafka.TopicID {
 	return ids
 }
 
-func (m *Member) sameMetadata(other *Member) bool {
+func (m *member) sameMetadata(other *member) bool {
 	return bytes.Equal(encodeMember(m), encodeMember(other))
 }

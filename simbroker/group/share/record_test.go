@@ -19,7 +19,7 @@ var (
 // The records of share groups are those that the classes of Apache Kafka 4.3.1
 // write (KIP-932), byte for byte.
 func TestShareRecordBytes(t *testing.T) {
-	m := &Member{id: "m", epoch: 7, previous: 6, clientID: "c", clientHost: "/127.0.0.1", topics: []string{"orders"}, assigned: assignment.Set{{Topic: ordersID, Number: 0}: true, {Topic: ordersID, Number: 2}: true}}
+	m := &member{id: "m", epoch: 7, previous: 6, clientID: "c", clientHost: "/127.0.0.1", topics: []string{"orders"}, assigned: assignment.Set{{Topic: ordersID, Number: 0}: true, {Topic: ordersID, Number: 2}: true}}
 	all := New("G1")
 	for _, test := range []struct {
 		name       string

@@ -10,7 +10,7 @@ import (
 )
 
 // fence takes a member out of a share group.
-func (p Protocol) fence(d *draft, m *Member) {
+func (p Protocol) fence(d *draft, m *member) {
 	for _, kind := range []int16{record.ShareCurrent, record.ShareTarget, record.ShareMember} {
 		d.emit(group.Record{Key: record.MemberKey(kind, d.id, m.id)})
 	}

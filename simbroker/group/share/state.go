@@ -10,9 +10,9 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// setUpState has share state set up for partitions of subscribed topics
-// that have none. That they are on the way is a record; that they are there
-// another one, which the next heartbeat takes into account.
+// setUpState has share state set up for partitions of subscribed topics that
+// have none. That they are on the way is a record; that they are there another
+// one, which the next heartbeat takes into account.
 func (p Protocol) setUpState(d *draft) {
 	missing := make(map[kafka.TopicID]sharedTopic)
 	var partitions []group.SharePartition
@@ -57,8 +57,8 @@ func union(a, b map[kafka.TopicID]sharedTopic) map[kafka.TopicID]sharedTopic {
 	return all
 }
 
-// stateSetUp is told that share state was set up, or could not be: then it
-// is tried again by a later heartbeat. done is told once that is written.
+// stateSetUp is told that share state was set up, or could not be: then it is
+// tried again by a later heartbeat. done is told once that is written.
 func (p Protocol) stateSetUp(id string, topics map[kafka.TopicID]sharedTopic, err error, done func(error)) {
 	g, ok := p.Groups[id].(*Group)
 	if !ok || !p.Owned() {

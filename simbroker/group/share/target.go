@@ -26,8 +26,8 @@ func (g *Group) awaitsAssignment() bool {
 	return false
 }
 
-// computeTarget computes a target for the group's epoch, unless it has one
-// or the last one is too fresh (group.share.assignment.interval.ms).
+// computeTarget computes a target for the group's epoch, unless it has one or
+// the last one is too fresh (group.share.assignment.interval.ms).
 func (p Protocol) computeTarget(d *draft) {
 	interval := p.Env.Settings(d.id).ShareAssignmentInterval
 	if d.targetEpoch >= d.epoch || d.targetAt != 0 && interval != 0 && d.now < d.targetAt+interval.Milliseconds() {
@@ -47,7 +47,7 @@ func (p Protocol) computeTarget(d *draft) {
 }
 
 // reconcile brings a member to its target: there is nothing to wait for.
-func (p Protocol) reconcile(d *draft, m *Member, subscriptionChanged bool) *Member {
+func (p Protocol) reconcile(d *draft, m *member, subscriptionChanged bool) *member {
 	if m.epoch == d.targetEpoch && !subscriptionChanged {
 		return m
 	}

@@ -1,7 +1,7 @@
 package streams
 
 // assignTasks spreads tasks evenly over members and moves as few as it can.
-func assignTasks(members []*Member, has map[string]map[task]bool, tasks map[task]bool) map[string]map[task]bool {
+func assignTasks(members []*member, has map[string]map[task]bool, tasks map[task]bool) map[string]map[task]bool {
 	targets := make(map[string]map[task]bool)
 	free := make(map[task]bool)
 	for t := range tasks {

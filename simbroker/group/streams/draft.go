@@ -8,8 +8,8 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// draft is a streams group with changes that are not written yet. Each
-// record is taken into it at once, so that the next decision sees it.
+// draft is a streams group with changes that are not written yet. Each record is
+// taken into it at once, so that the next decision sees it.
 type draft struct {
 	*Group
 	copied bool

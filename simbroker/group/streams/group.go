@@ -18,12 +18,12 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// StreamsProtocol is the protocol type of streams groups.
-const StreamsProtocol = "streams"
+// protocolType is the protocol type of streams groups.
+const protocolType = "streams"
 
 // Group is a group of the streams protocol (KIP-1071). It changes by its
-// records, and by nothing else unless a field says so. Active tasks only are assigned: standbys and
-// warm-ups have no part in what is committed.
+// records, and by nothing else unless a field says so. Active tasks only are
+// assigned: standbys and warm-ups have no part in what is committed.
 type Group struct {
 	id           string
 	epoch        int32
@@ -35,7 +35,7 @@ type Group struct {
 	targetEpoch int32
 	targetAt    int64 // in milliseconds; 0 before the first
 	topology    *group.Topology
-	members     map[string]*Member
+	members     map[string]*member
 	target      map[string]map[task]bool // by member id
 	// configured says that a heartbeat came to the group as it is in memory; it is
 	// in no record. Like Kafka, which only then knows what the topology amounts to,
@@ -43,10 +43,11 @@ type Group struct {
 	configured bool
 }
 
+// New is a group that nobody has joined.
 func New(id string) *Group {
 	return &Group{
 		id: id, epoch: group.InitialEpoch, targetEpoch: group.InitialEpoch,
-		members: make(map[string]*Member),
+		members: make(map[string]*member),
 		target:  make(map[string]map[task]bool),
 	}
 }
@@ -77,12 +78,12 @@ func (g *Group) state() group.State {
 }
 
 // sorted is the members in the order of their ids.
-func (g *Group) sorted() []*Member {
-	return slices.SortedFunc(maps.Values(g.members), func(a, b *Member) int { return cmp.Compare(a.id, b.id) })
+func (g *Group) sorted() []*member {
+	return slices.SortedFunc(maps.Values(g.members), func(a, b *member) int { return cmp.Compare(a.id, b.id) })
 }
 
 // member is a member by id, or UNKNOWN_MEMBER_ID.
-func (g *Group) member(id string) (*Member, error) {
+func (g *Group) member(id string) (*member, error) {
 	if m := g.members[id]; m != nil {
 		return m, nil
 	}
@@ -91,7 +92,7 @@ func (g *Group) member(id string) (*Member, error) {
 
 // ownedByOthers says whether a task is still with another process: members of
 // one process hand tasks over among themselves.
-func (g *Group) ownedByOthers(t task, m *Member) bool {
+func (g *Group) ownedByOthers(t task, m *member) bool {
 	for _, other := range g.members {
 		if other.processID != m.processID && other.Owns(t) {
 			return true
@@ -105,7 +106,7 @@ func (g *Group) Kind() group.Kind { return group.Streams }
 
 // Listing is how ListGroups shows the group.
 func (g *Group) Listing() group.Listing {
-	return group.Listing{GroupID: g.id, ProtocolType: StreamsProtocol, State: g.state(), Kind: group.Streams}
+	return group.Listing{GroupID: g.id, ProtocolType: protocolType, State: g.state(), Kind: group.Streams}
 }
 
 // Subscribes says whether members consume a topic.

@@ -145,7 +145,7 @@ func (p Protocol) beat(req group.StreamsHeartbeatRequest) (group.StreamsHeartbea
 }
 
 // enter is the member that a heartbeat comes from.
-func (p Protocol) enter(d *draft, req group.StreamsHeartbeatRequest) (*Member, error) {
+func (p Protocol) enter(d *draft, req group.StreamsHeartbeatRequest) (*member, error) {
 	m := d.members[req.MemberID]
 	switch {
 	case req.MemberEpoch == group.JoinEpoch && len(d.members) >= p.Config.StreamsMaxSize:

@@ -10,9 +10,9 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// Member is one member of a streams group. It never changes; a change
-// makes a new value.
-type Member struct {
+// member is one member of a streams group. It never changes; a change makes a
+// new value.
+type member struct {
 	id string
 	assignment.Holding[task]
 	rackID           *string
@@ -26,13 +26,13 @@ type Member struct {
 }
 
 // newMember is a member of which nothing is known yet.
-func newMember(id string) *Member {
-	return &Member{id: id, Holding: assignment.Holding[task]{Previous: -1}, rebalanceTimeout: -time.Millisecond, topologyEpoch: -1}
+func newMember(id string) *member {
+	return &member{id: id, Holding: assignment.Holding[task]{Previous: -1}, rebalanceTimeout: -time.Millisecond, topologyEpoch: -1}
 }
 
 // acceptsEpoch says whether a member may come with an epoch; see the consumer
 // protocol's.
-func (m *Member) acceptsEpoch(epoch int32, owned map[task]bool) error {
+func (m *member) acceptsEpoch(epoch int32, owned map[task]bool) error {
 	switch {
 	case epoch == group.JoinEpoch || epoch == m.Epoch:
 		return nil
@@ -46,7 +46,7 @@ func (m *Member) acceptsEpoch(epoch int32, owned map[task]bool) error {
 		"The member must abandon all its partitions and rejoin.", epoch, m.Epoch)
 }
 
-func (m *Member) covers(tasks map[task]bool) bool {
+func (m *member) covers(tasks map[task]bool) bool {
 	for t := range tasks {
 		if _, ok := m.Assigned[t]; !ok {
 			return false
@@ -56,7 +56,7 @@ func (m *Member) covers(tasks map[task]bool) bool {
 }
 
 // update is the member with what a heartbeat says anew.
-func (m *Member) update(req group.StreamsHeartbeatRequest) *Member {
+func (m *member) update(req group.StreamsHeartbeatRequest) *member {
 	n := *m
 	if req.RackID != nil {
 		n.rackID = req.RackID

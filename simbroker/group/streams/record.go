@@ -75,11 +75,11 @@ func readPairs(r *message.Reader) []group.KeyValue {
 	return pairs
 }
 
-func memberRecord(groupID string, m *Member) group.Record {
+func memberRecord(groupID string, m *member) group.Record {
 	return group.Record{Key: record.MemberKey(record.StreamsMember, groupID, m.id), Value: encodeMember(m)}
 }
 
-func encodeMember(m *Member) []byte {
+func encodeMember(m *member) []byte {
 	w := record.NewValue()
 	w.NullableString(nil) // static members are not supported yet
 	w.NullableString(m.rackID)
@@ -101,7 +101,7 @@ func encodeMember(m *Member) []byte {
 	return w.B
 }
 
-func readMember(r *message.Reader, m *Member) {
+func readMember(r *message.Reader, m *member) {
 	r.NullableString()
 	m.rackID, m.clientID, m.clientHost = r.NullableString(), r.String(), r.String()
 	m.rebalanceTimeout = time.Duration(r.Int32()) * time.Millisecond
@@ -127,11 +127,11 @@ func targetRecord(groupID, member string, target map[task]bool) group.Record {
 	return group.Record{Key: record.MemberKey(record.StreamsTarget, groupID, member), Value: w.B}
 }
 
-func currentRecord(groupID string, m *Member) group.Record {
+func currentRecord(groupID string, m *member) group.Record {
 	return group.Record{Key: record.MemberKey(record.StreamsCurrent, groupID, m.id), Value: encodeCurrent(m)}
 }
 
-func encodeCurrent(m *Member) []byte {
+func encodeCurrent(m *member) []byte {
 	w := record.NewValue()
 	w.Int32(m.Epoch)
 	w.Int32(m.Previous)
@@ -299,13 +299,13 @@ func (g *Group) Replay(entry group.Record, _ int64) {
 	case record.StreamsTopology:
 		g.topology = readTopology(&r)
 	case record.StreamsMember:
-		g.replaceMember(k.Member, func(m *Member) { readMember(&r, m) })
+		g.replaceMember(k.Member, func(m *member) { readMember(&r, m) })
 	case record.StreamsCurrent:
-		g.replaceMember(k.Member, func(m *Member) { readCurrent(&r, m) })
+		g.replaceMember(k.Member, func(m *member) { readCurrent(&r, m) })
 	}
 }
 
-func readCurrent(r *message.Reader, m *Member) {
+func readCurrent(r *message.Reader, m *member) {
 	m.Epoch, m.Previous, m.State = r.Int32(), r.Int32(), assignment.State(r.Int8())
 	if m.State < assignment.Stable || m.State > assignment.Unreleased {
 		m.State = assignment.Unknown
@@ -335,7 +335,7 @@ func (g *Group) replayEpoch(r *message.Reader) {
 }
 
 // replaceMember lays a record over a member, which may be new.
-func (g *Group) replaceMember(id string, lay func(*Member)) {
+func (g *Group) replaceMember(id string, lay func(*member)) {
 	m := newMember(id)
 	if old := g.members[id]; old != nil {
 		*m = *old
@@ -372,10 +372,10 @@ func (g *Group) Tombstones() []group.Record {
 	return records
 }
 
-func (m *Member) sameMetadata(other *Member) bool {
+func (m *member) sameMetadata(other *member) bool {
 	return bytes.Equal(encodeMember(m), encodeMember(other))
 }
 
-func (m *Member) sameAssignment(other *Member) bool {
+func (m *member) sameAssignment(other *member) bool {
 	return bytes.Equal(encodeCurrent(m), encodeCurrent(other))
 }

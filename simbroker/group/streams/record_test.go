@@ -15,7 +15,7 @@ import (
 // 4.3.1 write (KIP-1071), byte for byte.
 func TestStreamsRecordBytes(t *testing.T) {
 	g := New("G1")
-	m := &Member{
+	m := &member{
 		id: "m", rackID: new("r"), rebalanceTimeout: time.Minute, clientID: "c", clientHost: "/127.0.0.1", topologyEpoch: 3, processID: "p",
 		endpoint: &group.Endpoint{Host: "h", Port: 40000}, tags: []group.KeyValue{{Key: "k", Value: "v"}},
 		Holding: assignment.Holding[task]{Epoch: 7, Previous: 6, Assigned: map[task]int32{{"0", 0}: 5, {"0", 2}: 7}, Revoking: map[task]int32{{"1", 1}: 6}},

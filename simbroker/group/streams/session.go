@@ -10,7 +10,7 @@ import (
 )
 
 // fence takes a member out of a streams group.
-func (p Protocol) fence(d *draft, m *Member) {
+func (p Protocol) fence(d *draft, m *member) {
 	for _, kind := range []int16{record.StreamsCurrent, record.StreamsTarget, record.StreamsMember} {
 		d.emit(group.Record{Key: record.MemberKey(kind, d.id, m.id)})
 	}
@@ -39,7 +39,7 @@ func (p Protocol) expectMember(groupID, memberID string, timeout time.Duration) 
 }
 
 // expectRevocation takes a member out that does not give tasks up in time.
-func (p Protocol) expectRevocation(groupID string, m *Member) {
+func (p Protocol) expectRevocation(groupID string, m *member) {
 	p.Timers.Set(shard.Timer{Group: groupID, Member: m.id, Kind: shard.RebalanceTimer}, p.Clock.After(m.rebalanceTimeout, func() {
 		g, ok := p.Groups[groupID].(*Group)
 		if ok && g.members[m.id] != nil && g.members[m.id].Epoch == m.Epoch {

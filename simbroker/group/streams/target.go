@@ -9,8 +9,8 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/group/shard"
 )
 
-// raiseEpoch raises the group's epoch if a member changed, its topics
-// did, or they are all there for the first time.
+// raiseEpoch raises the group's epoch if a member changed, its topics did, or
+// they are all there for the first time.
 func (p Protocol) raiseEpoch(d *draft, topology configured, changed bool) {
 	hash := assignment.Hash(d.topology.Required(), p.Env.Topics)
 	validated := int32(-1)
@@ -43,8 +43,8 @@ func (p Protocol) delayFirstAssignment(id string, empty bool) {
 	}))
 }
 
-// computeTarget computes a target for the group's epoch, unless it has
-// one. It says so if it has to wait.
+// computeTarget computes a target for the group's epoch, unless it has one. It
+// says so if it has to wait.
 func (p Protocol) computeTarget(d *draft, topology configured) *group.StreamsStatus {
 	if p.Timers[shard.Timer{Group: d.id, Kind: shard.InitialTimer}] != nil {
 		return &group.StreamsStatus{Code: group.StatusAssignmentDelayed, Detail: "Assignment delayed due to the configured initial rebalance delay."}
@@ -69,7 +69,7 @@ func (p Protocol) computeTarget(d *draft, topology configured) *group.StreamsSta
 }
 
 // reconcile takes a member a step nearer to its target.
-func (p Protocol) reconcile(d *draft, m *Member, req group.StreamsHeartbeatRequest) (*Member, error) {
+func (p Protocol) reconcile(d *draft, m *member, req group.StreamsHeartbeatRequest) (*member, error) {
 	if m.ReconciledTo(d.targetEpoch) {
 		return m, nil
 	}

@@ -104,8 +104,8 @@ func summary(names []string) string {
 	return text
 }
 
-// describedTopology is a topology as descriptions show it: sorted, and with the decided
-// numbers of partitions once all topics are there.
+// describedTopology is a topology as descriptions show it: sorted, and with the
+// decided numbers of partitions once all topics are there.
 func describedTopology(t *group.Topology, c configured) *group.Topology {
 	d := &group.Topology{Epoch: t.Epoch, Subtopologies: slices.Clone(t.Subtopologies)}
 	slices.SortFunc(d.Subtopologies, func(a, b group.Subtopology) int { return cmp.Compare(a.ID, b.ID) })
