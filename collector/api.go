@@ -22,8 +22,8 @@ var apis = []api{
 	{kmsg.ShareGroupDescribe, 0, 1},
 	{kmsg.StreamsGroupDescribe, 0, 0},
 	{kmsg.DescribeShareGroupOffsets, 0, 1}, // 1 has the lag
-	{kmsg.FindCoordinator, 4, 5},           // 4 has many keys a request
-	{kmsg.OffsetFetch, 8, 9},               // 8 has many groups a request, 10 topic ids in place of names
+	{kmsg.FindCoordinator, 0, 5},           // 4 has many keys a request; see singly.go
+	{kmsg.OffsetFetch, 2, 9},               // 2 has all commits of a group, 7 stable offsets, 8 many groups a request, 10 topic ids in place of names
 	{kmsg.Fetch, 4, 12},                    // 4 has isolation levels, 13 topic ids in place of names
 	{kmsg.DescribeProducers, 0, 0},
 	{kmsg.ListTransactions, 0, 2},

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/lso-exporter/lso-exporter/lag"
 )
 
@@ -198,31 +200,39 @@ func TestPendingCommits(t *testing.T) {
 			options: Options{Topics: func(name string) bool { return name != offsetsTopic }},
 			change:  func(f *fake, g *fakeGroup) { f.below(1) }},
 	} {
-		t.Run(c.reason, func(t *testing.T) {
-			f := build()
-			g := f.group("g", 2).commit("orders", 0, 3)
-			g.assigned = []string{"payments"}
-			if c.change != nil {
-				c.change(f, g)
-			}
-			options := c.options
-			options.Serial, options.Disabled = true, noLookUps
-			sample := NewSweeper(f, options).Sweep(t.Context())
-			got := "unknown"
-			if pending, known := groupNamed(sample, "g").Pending.Get(); known {
-				got = fmt.Sprint(pending)
-			}
-			if got != c.want {
-				t.Errorf("pending %s, want %s", got, c.want)
-			}
-			if n := count(f.take())[askPending]; n != c.requests {
-				t.Errorf("%d requests, want %d", n, c.requests)
-			}
-			if got := missed(sample); got != c.missed {
-				t.Errorf("missed %s, want %s", got, c.missed)
-			}
-		})
+		for _, versions := range []map[kmsg.Key]int16{nil, before30} {
+			t.Run(fmt.Sprint(c.reason, versions), func(t *testing.T) {
+				f := build()
+				f.highest = versions
+				g := f.group("g", 2).commit("orders", 0, 3)
+				g.assigned = []string{"payments"}
+				if c.change != nil {
+					c.change(f, g)
+				}
+				options := c.options
+				options.Serial, options.Disabled = true, noLookUps
+				sample := NewSweeper(f, options).Sweep(t.Context())
+				if got := pendingOf(sample, "g"); got != c.want {
+					t.Errorf("pending %s, want %s", got, c.want)
+				}
+				if n := count(f.take())[askPending]; n != c.requests {
+					t.Errorf("%d requests, want %d", n, c.requests)
+				}
+				if got := missed(sample); got != c.missed {
+					t.Errorf("missed %s, want %s", got, c.missed)
+				}
+			})
+		}
 	}
+}
+
+// pendingOf renders the partitions for which a group has pending commits.
+func pendingOf(s lag.Sample, group string) string {
+	pending, known := groupNamed(s, group).Pending.Get()
+	if !known {
+		return "unknown"
+	}
+	return fmt.Sprint(pending)
 }
 
 // below opens a transaction on a partition of __consumer_offsets.

@@ -33,6 +33,8 @@ type fake struct {
 	denials      []fakeDenial    // the ACLs on transactional ids
 	aclsError    int16           // of DescribeAcls
 
+	highest map[kmsg.Key]int16 // versions that are lower than what is asked
+
 	// The principal may describe no topics, or groups, but those that begin so.
 	refusesTopics, refusesGroups bool
 	mayDescribe                  string
@@ -206,6 +208,9 @@ func (f *fake) Request(ctx context.Context, broker int32, req kmsg.Request) (kms
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if v, older := f.highest[kmsg.Key(req.Key())]; older {
+		req.SetVersion(min(v, req.GetVersion()))
+	}
 	resp := f.answer(asked, req)
 	resp.SetVersion(req.GetVersion())
 	return resp, nil
@@ -270,6 +275,12 @@ func (f *fake) answer(broker int32, req kmsg.Request) kmsg.Response {
 	case *kmsg.FindCoordinatorRequest:
 		resp := kmsg.NewPtrFindCoordinatorResponse()
 		groups := f.byName()
+		if g := groups[r.CoordinatorKey]; r.Version < 4 {
+			if resp.NodeID = f.brokers[0]; g != nil {
+				resp.NodeID = g.coordinator
+			}
+			return resp
+		}
 		for _, key := range r.CoordinatorKeys {
 			c := kmsg.FindCoordinatorResponseCoordinator{Key: key, NodeID: f.brokers[0]}
 			if g := groups[key]; g != nil {
@@ -460,6 +471,10 @@ func (f *fake) describeConsumer(broker int32, r *kmsg.ConsumerGroupDescribeReque
 func (f *fake) fetchOffsets(broker int32, r *kmsg.OffsetFetchRequest) kmsg.Response {
 	resp := kmsg.NewPtrOffsetFetchResponse()
 	groups := f.byName()
+	if r.Version < 8 {
+		r.Groups = []kmsg.OffsetFetchRequestGroup{f.onlyGroup(r)}
+		defer f.answerOnlyGroup(resp)
+	}
 	for _, asked := range r.Groups {
 		answer := kmsg.NewOffsetFetchResponseGroup()
 		answer.Group = asked.Group
@@ -494,6 +509,32 @@ func (f *fake) fetchOffsets(broker int32, r *kmsg.OffsetFetchRequest) kmsg.Respo
 		resp.Groups = append(resp.Groups, answer)
 	}
 	return resp
+}
+
+// onlyGroup is the one group of an old request, which names it elsewhere.
+func (f *fake) onlyGroup(r *kmsg.OffsetFetchRequest) kmsg.OffsetFetchRequestGroup {
+	g := kmsg.NewOffsetFetchRequestGroup()
+	g.Group = r.Group
+	for _, t := range r.Topics {
+		topic := kmsg.NewOffsetFetchRequestGroupTopic()
+		topic.Topic, topic.Partitions = t.Topic, t.Partitions
+		g.Topics = append(g.Topics, topic)
+	}
+	return g
+}
+
+// answerOnlyGroup brings an answer into the form of old versions.
+func (f *fake) answerOnlyGroup(resp *kmsg.OffsetFetchResponse) {
+	g := resp.Groups[0]
+	resp.Groups, resp.ErrorCode = nil, g.ErrorCode
+	for _, t := range g.Topics {
+		topic := kmsg.NewOffsetFetchResponseTopic()
+		topic.Topic = t.Topic
+		for _, p := range t.Partitions {
+			topic.Partitions = append(topic.Partitions, kmsg.OffsetFetchResponseTopicPartition(p))
+		}
+		resp.Topics = append(resp.Topics, topic)
+	}
 }
 
 // take returns the requests that were sent since the last time.

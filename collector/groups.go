@@ -155,9 +155,20 @@ func (w *sweep) fetchCommits(ctx context.Context, r *stepOne) {
 			return
 		}
 		resp := a.resp.(*kmsg.OffsetFetchResponse)
-		for i := range resp.Groups {
-			r.setCommits(&resp.Groups[i], w.layout)
+		r.takeCommits(resp, part[0], w.layout)
+		if r.fetches = resp.Version; resp.Version < manyGroupsVersion {
+			w.fetchSingly(ctx, r, names[1:])
+			return
 		}
+	}
+}
+
+// takeCommits takes over the commits of an answer, of which the first group was asked
+// for in the older form, too.
+func (r *stepOne) takeCommits(resp *kmsg.OffsetFetchResponse, first string, l *layout) {
+	groups := fetchedGroups(resp, first)
+	for i := range groups {
+		r.setCommits(&groups[i], l)
 	}
 }
 
@@ -166,9 +177,7 @@ func (w *sweep) fetchCommits(ctx context.Context, r *stepOne) {
 // not require stable offsets: with them a pending transactional commit would
 // hide the last one (measurements.md 2).
 func offsetFetchRequest(groups []string, own map[string][]lag.TopicPartitions) *kmsg.OffsetFetchRequest {
-	req := kmsg.NewPtrOffsetFetchRequest()
-	req.RequireStable = false
-	req.Groups = make([]kmsg.OffsetFetchRequestGroup, len(groups))
+	asked := make([]kmsg.OffsetFetchRequestGroup, len(groups))
 	for i, name := range groups {
 		g := kmsg.NewOffsetFetchRequestGroup()
 		g.Group = name // null topics: all
@@ -180,8 +189,10 @@ func offsetFetchRequest(groups []string, own map[string][]lag.TopicPartitions) *
 			topic.Topic, topic.Partitions = t.Topic, t.Partitions
 			g.Topics = append(g.Topics, topic)
 		}
-		req.Groups[i] = g
+		asked[i] = g
 	}
+	req := fetchRequestFor(asked)
+	req.RequireStable = false
 	return req
 }
 

@@ -116,21 +116,24 @@ func TestGroups(t *testing.T) {
 			f.group("g", 1).errorCode = 69
 		}, "none", "[]"},
 	} {
-		t.Run(c.reason, func(t *testing.T) {
-			f := newFake(2)
-			f.topic("orders", 2)
-			c.build(f)
-			sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
-			if got := showGroup(groupNamed(sample, "g")); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
-			if got := missed(sample); got != c.missed {
-				t.Errorf("missed %s, want %s", got, c.missed)
-			}
-			if !slices.IsSortedFunc(sample.Groups, func(a, b lag.Group) int { return slices.Compare([]byte(a.Name), []byte(b.Name)) }) {
-				t.Errorf("groups are not in order")
-			}
-		})
+		for _, versions := range []map[kmsg.Key]int16{nil, before30} {
+			t.Run(fmt.Sprint(c.reason, versions), func(t *testing.T) {
+				f := newFake(2)
+				f.highest = versions
+				f.topic("orders", 2)
+				c.build(f)
+				sample := NewSweeper(f, Options{Serial: true}).Sweep(t.Context())
+				if got := showGroup(groupNamed(sample, "g")); got != c.want {
+					t.Errorf("got  %s\nwant %s", got, c.want)
+				}
+				if got := missed(sample); got != c.missed {
+					t.Errorf("missed %s, want %s", got, c.missed)
+				}
+				if !slices.IsSortedFunc(sample.Groups, func(a, b lag.Group) int { return slices.Compare([]byte(a.Name), []byte(b.Name)) }) {
+					t.Errorf("groups are not in order")
+				}
+			})
+		}
 	}
 }
 

@@ -103,7 +103,7 @@ func TestAPIsThatABrokerLacks(t *testing.T) {
 	}
 	for _, req := range []kmsg.Request{
 		kmsg.NewPtrConsumerGroupDescribeRequest(), // the broker does not know it
-		kmsg.NewPtrOffsetFetchRequest(),           // the broker's versions are too old
+		kmsg.NewPtrListOffsetsRequest(),           // the broker's versions are too old
 		kmsg.NewPtrCreateTopicsRequest(),          // a sweep never sends it
 	} {
 		if _, err := k.Request(t.Context(), 7, req); !errors.Is(err, ErrAPIMissing) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -104,6 +105,41 @@ func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKi
 		return answered{}, miss
 	}
 	return a, ""
+}
+
+// sendEach sends many requests, some of them before the answers to those before have
+// come, and calls took with each answer, on the calling goroutine, in the order of the
+// requests. It ends with the first that was not answered, and says why; the answers of
+// those before it are taken.
+func (l *line) sendEach(ctx context.Context, requests []kmsg.Request, took func(i int, a answered)) lag.MissKind {
+	depth := inFlight
+	if l.sweep.options.Serial {
+		depth = 1
+	}
+	for begin := 0; begin < len(requests); begin += depth {
+		some := requests[begin:min(begin+depth, len(requests))]
+		lines, answers, misses := make([]*line, len(some)), make([]answered, len(some)), make([]lag.MissKind, len(some))
+		var wait sync.WaitGroup
+		for i, req := range some {
+			each := *l
+			lines[i] = &each
+			send := func() { answers[i], misses[i] = each.send(ctx, req) }
+			if depth == 1 {
+				send()
+				continue
+			}
+			wait.Go(send)
+		}
+		wait.Wait()
+		for i, miss := range misses {
+			if miss != "" {
+				l.failure, l.err = lines[i].failure, lines[i].err
+				return miss
+			}
+			took(begin+i, answers[i])
+		}
+	}
+	return ""
 }
 
 // ask sends a request to a broker, waits for the answer as long as it may take,

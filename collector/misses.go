@@ -53,6 +53,11 @@ func (m *misses) has(kind lag.MissKind, subject string) bool {
 	return false
 }
 
+// hasAPI says whether it was counted that a subject has no API for something.
+func (m *misses) hasAPI(subject, lacks string) bool {
+	return m.count[missKey{lag.MissAPIMissing, subject, lacks}] != nil
+}
+
 // merge adds the misses of a part of the sweep.
 func (m *misses) merge(part misses) {
 	for key, miss := range part.count {

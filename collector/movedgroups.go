@@ -73,11 +73,9 @@ func (w *sweep) readMovedGroups(ctx context.Context, moved []string, unlisted ma
 // has just refused to tell. Groups that this principal may not see any more are
 // forgotten, and so are vanished ones if the broker cannot say where they are.
 func (w *sweep) findCoordinators(ctx context.Context, open map[string]lag.Group) map[int32][]lag.Group {
-	req := kmsg.NewPtrFindCoordinatorRequest()
-	req.CoordinatorType = 0 // groups
-	req.CoordinatorKeys = slices.Sorted(maps.Keys(open))
+	names := slices.Sorted(maps.Keys(open))
 	l := &line{sweep: w, id: w.asked}
-	a, miss := l.ask(ctx, req)
+	a, miss := l.ask(ctx, findRequestFor(names))
 	if miss != "" {
 		w.markDown(l)
 		if miss == lag.MissAPIMissing {
@@ -87,8 +85,16 @@ func (w *sweep) findCoordinators(ctx context.Context, open map[string]lag.Group)
 		}
 		return nil
 	}
+	resp := a.resp.(*kmsg.FindCoordinatorResponse)
+	found := foundCoordinators(resp, names[0])
+	if resp.Version < manyKeysVersion {
+		found = append(found, w.findSingly(ctx, l, names[1:])...)
+		if l.failure != "" {
+			w.markDown(l)
+		}
+	}
 	coordinators := make(map[int32][]lag.Group)
-	for _, c := range a.resp.(*kmsg.FindCoordinatorResponse).Coordinators {
+	for _, c := range found {
 		g, ok := open[c.Key]
 		switch _, known := slices.BinarySearch(w.brokers, c.NodeID); {
 		case !ok:
@@ -108,6 +114,7 @@ func (w *sweep) findCoordinators(ctx context.Context, open map[string]lag.Group)
 // mergeMovedGroups takes over what a coordinator answered about open groups.
 func (w *sweep) mergeMovedGroups(open map[string]lag.Group, id int32, r *stepOne) {
 	w.misses.merge(r.misses)
+	w.fetches[id] = max(w.fetches[id], r.fetches)
 	if r.line.failure != "" {
 		w.markDown(r.line)
 		w.failBroker(id)

@@ -62,6 +62,12 @@ func (w *sweep) readOptional(ctx context.Context, sample *lag.Sample) {
 // askOptional sends brokers one request each, all at the same time, for a
 // collector, and calls took with each answer.
 func (w *sweep) askOptional(ctx context.Context, c Collector, question string, requests map[int32]kmsg.Request, took func(id int32, a answered)) {
+	w.askOptionals(ctx, c, question, one(requests), func(id int32, _ int, a answered) { took(id, a) })
+}
+
+// askOptionals is askOptional for any number of requests to each broker. took is told
+// which of them is answered.
+func (w *sweep) askOptionals(ctx context.Context, c Collector, question string, requests map[int32][]kmsg.Request, took func(id int32, i int, a answered)) {
 	var ids []int32
 	for _, id := range slices.Sorted(maps.Keys(requests)) {
 		_, listed := slices.BinarySearch(w.brokers, id)
@@ -76,24 +82,21 @@ func (w *sweep) askOptional(ctx context.Context, c Collector, question string, r
 			w.misses.add(lag.MissSuspended, brokerSubject(id), 1, question, c)
 		}
 	}
-	type reply struct {
-		answered
-		line *line
-		miss lag.MissKind
-	}
 	ended := make(map[int32]bool)
 	fanOut(ctx, w.options.Serial, ids, always, 0,
-		func(id int32) reply {
-			l := &line{sweep: w, id: id, api: question}
-			a, miss := l.send(ctx, requests[id])
-			return reply{a, l, miss}
+		func(id int32) replies {
+			r := replies{line: &line{sweep: w, id: id, api: question}}
+			r.miss = r.line.sendEach(ctx, requests[id], func(_ int, a answered) { r.answers = append(r.answers, a) })
+			return r
 		},
-		func(id int32, r reply) {
+		func(id int32, r replies) {
 			ended[id] = true
 			key := pauseKey{id, question}
+			for i, a := range r.answers {
+				took(id, i, a)
+			}
 			if r.miss == "" {
 				delete(w.pauses, key)
-				took(id, r.answered)
 				return
 			}
 			w.unwilling[id] = r.line.failure != ""

@@ -20,7 +20,7 @@ const offsetsTopic = "__consumer_offsets"
 // partition is below are asked about; of the others it is proven that they have
 // none.
 func (w *sweep) readPending(ctx context.Context) {
-	requests := make(map[int32]kmsg.Request)
+	groups := make(map[int32][]kmsg.OffsetFetchRequestGroup)
 	sizes := make(map[int32]int)
 	asked := make(map[string]*lag.Group)
 	for i := range w.groups {
@@ -46,26 +46,47 @@ func (w *sweep) readPending(ctx context.Context) {
 		if n == 0 || w.options.NoPendingCommits || sizes[coordinator]+n > maxPartitionsPerRequest && sizes[coordinator] > 0 {
 			continue
 		}
-		sizes[coordinator] += n
-		if requests[coordinator] == nil {
-			req := kmsg.NewPtrOffsetFetchRequest()
-			req.RequireStable = true
-			requests[coordinator] = req
+		if v := w.fetches[coordinator]; v < stableVersion || v < manyGroupsVersion && len(groups[coordinator]) == maxSingly {
+			w.missPending(coordinator, v)
+			continue
 		}
-		req := requests[coordinator].(*kmsg.OffsetFetchRequest)
+		sizes[coordinator] += n
 		group := kmsg.NewOffsetFetchRequestGroup()
 		group.Group, group.Topics = g.Name, topics
-		req.Groups = append(req.Groups, group)
+		groups[coordinator] = append(groups[coordinator], group)
 		asked[g.Name] = g
 	}
-	w.askOptional(ctx, Groups, askPending, requests, func(_ int32, a answered) {
-		resp := a.resp.(*kmsg.OffsetFetchResponse)
-		for i := range resp.Groups {
-			if g := asked[resp.Groups[i].Group]; g != nil {
-				w.setPending(g, &resp.Groups[i])
+	requests := make(map[int32][]kmsg.Request)
+	for coordinator, all := range groups {
+		size := len(all)
+		if w.fetches[coordinator] < manyGroupsVersion {
+			size = 1
+		}
+		for part := range slices.Chunk(all, size) {
+			req := fetchRequestFor(part)
+			req.RequireStable = true
+			requests[coordinator] = append(requests[coordinator], req)
+		}
+	}
+	w.askOptionals(ctx, Groups, askPending, requests, func(id int32, i int, a answered) {
+		told := fetchedGroups(a.resp.(*kmsg.OffsetFetchResponse), requests[id][i].(*kmsg.OffsetFetchRequest).Group)
+		for i := range told {
+			if g := asked[told[i].Group]; g != nil {
+				w.setPending(g, &told[i])
 			}
 		}
 	})
+}
+
+// missPending notes that a group is not asked about, as its coordinator answers
+// OffsetFetch in a version that knows no stable offsets, or of one group a request.
+func (w *sweep) missPending(coordinator int32, version int16) {
+	switch subject := brokerSubject(coordinator); {
+	case version >= stableVersion:
+		w.misses.add(lag.MissDeadline, subject, 1, tooManySingly(askPending), Groups)
+	case !w.misses.hasAPI(subject, askPending):
+		w.misses.add(lag.MissAPIMissing, subject, 1, askPending)
+	}
 }
 
 // offsetsPartition returns the partition of __consumer_offsets that keeps a

@@ -25,6 +25,7 @@ type stepOne struct {
 	moved   []string // groups of which it says that it is not the coordinator
 	ids     *ownIDs  // in a scope of transactional ids, those that it listed; nil if it did not
 	misses  misses
+	fetches int16      // the version in which it answered OffsetFetch
 	starts  []answered // one for each chunk of the plan; without answer where there was none
 }
 
@@ -137,7 +138,7 @@ func (w *sweep) mergeStepOne(id int32, r *stepOne) {
 	for _, name := range r.outside {
 		w.outside[name] = true
 	}
-	w.ids[id] = r.ids
+	w.ids[id], w.fetches[id] = r.ids, r.fetches
 	w.misses.merge(r.misses)
 	for _, a := range r.starts {
 		w.apply(id, logStart, a)

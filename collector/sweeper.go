@@ -30,7 +30,8 @@
 // requests of its own, which would escape the order and the budget.
 //
 // Failure is local. A sweep never sends more than 2 + 8 B requests (and those
-// into which one is split for its size), also when leaders change under it:
+// into which one is split for its size, or for its groups at brokers that answer
+// for one a request: singly.go), also when leaders change under it:
 // what does not fit is left out of this sweep's sample.
 package collector
 
@@ -162,6 +163,9 @@ type sweep struct {
 	own     map[string][]lag.TopicPartitions
 	outside map[string]bool
 	ids     map[int32]*ownIDs // by broker; nil for those that did not list them
+
+	fetches map[int32]int16 // the version in which brokers answered OffsetFetch
+
 	// Where not all offsets are read: the places of those that are shown and of
 	// those that are needed. nil: all.
 	shown, needed map[int]bool
@@ -175,7 +179,7 @@ func (s *Sweeper) Sweep(ctx context.Context) lag.Sample {
 		Sweeper: s, outlive: ctx, started: s.options.Now(), layout: s.last, known: s.remembered,
 		misses: newMisses(), contacts: newContacts(), down: make(map[int32]bool), justFailed: make(map[int32]bool), errors: make(map[int]int16),
 		unwilling: make(map[int32]bool), late: make(map[int32]time.Duration), own: make(map[string][]lag.TopicPartitions), outside: make(map[string]bool),
-		ids: make(map[int32]*ownIDs),
+		ids: make(map[int32]*ownIDs), fetches: make(map[int32]int16),
 	}
 	s.count++
 	ctx, cancel := context.WithTimeout(ctx, s.options.Deadline)
