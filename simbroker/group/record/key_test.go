@@ -23,11 +23,11 @@ func TestH1KeyBytes(t *testing.T) {
 	}
 	for _, version := range []int16{0, 1} { // both are in use
 		offset.Version = version
-		if k, known, err := DecodeKey(offset.AppendTo(nil)); err != nil || !known || k != (key{"payments-é", tp}) {
+		if k, known, err := DecodeKey(offset.AppendTo(nil)); err != nil || !known || k != (Key{"payments-é", tp}) {
 			t.Errorf("offset key v%d: %+v, %t, %v", version, k, known, err)
 		}
 	}
-	if k, known, err := DecodeKey(ClassicKey("g")); err != nil || !known || k != (key{Group: "g"}) {
+	if k, known, err := DecodeKey(ClassicKey("g")); err != nil || !known || k != (Key{Group: "g"}) {
 		t.Errorf("group key: %+v, %t, %v", k, known, err)
 	}
 	for _, other := range []byte{3, 4, 5, 6, 7, 8, 16} { // the keys of groups of the newer protocols

@@ -50,7 +50,7 @@ func WriteOwnership(w *message.Writer, o assignment.Ownership) {
 	})
 }
 
-// ReadOwnership reads what writeOwnership writes. Partitions without epochs, as
+// ReadOwnership reads what WriteOwnership writes. Partitions without epochs, as
 // brokers before 4.3 wrote them, were assigned at the member's epoch.
 func ReadOwnership(r *message.Reader, memberEpoch int32) assignment.Ownership {
 	o := make(assignment.Ownership)
