@@ -576,6 +576,35 @@ func TestLogStartUnderRetention(t *testing.T) {
 	}
 }
 
+// TestForgottenTransaction: a replica that comes back after the first records of an
+// open transaction were deleted may lead without knowing of it.
+func TestForgottenTransaction(t *testing.T) {
+	open := []Act{
+		did(Append, -50, Act{Topic: "t", Partition: 0, Offset: 10, Records: 5, Acks: -1, TransactionalID: "producer 7"}),
+		did(Append, -49, Act{Topic: "t", Partition: 0, Offset: 15, Records: 5, Acks: -1}),
+	}
+	deleted := did(DeleteRecords, -45, Act{Topic: "t", Partition: 0, Offset: 15})
+	for _, tt := range []struct {
+		reason string
+		acts   []Act
+		want   bool // the last stable offset may be the high watermark
+	}{
+		{"known everywhere", []Act{deleted}, false},
+		{"back before", []Act{did(StopBroker, -60, Act{Broker: 2}), did(StartBroker, -55, Act{Broker: 2}), deleted}, false},
+		{"back afterwards", []Act{did(StopBroker, -60, Act{Broker: 2}), deleted, did(StartBroker, -40, Act{Broker: 2})}, true},
+		{"back, and nothing deleted", []Act{did(StopBroker, -60, Act{Broker: 2}), did(StartBroker, -40, Act{Broker: 2})}, false},
+		{"back, and less deleted", []Act{did(StopBroker, -60, Act{Broker: 2}), did(DeleteRecords, -45, Act{Topic: "t", Partition: 0, Offset: 10}), did(StartBroker, -40, Act{Broker: 2})}, false},
+	} {
+		truth, err := Learn(resting(append(open, tt.acts...)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := truth.topics["t"][0].partitions[0].stable(20, 20, momentOf(at(0)), momentOf(at(0.1))); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.reason, got, tt.want)
+		}
+	}
+}
+
 // TestBlockers: a blocker is a transaction of the record that holds the last
 // stable offset, no younger than the stall.
 func TestBlockers(t *testing.T) {

@@ -49,10 +49,13 @@ type span struct {
 	first  int64
 	opened window // when the first record was appended
 	closed window // when the marker stood below the high watermark
+	// forgotten is from when on a replica may lead that does not know of it; never if
+	// none may.
+	forgotten moment
 }
 
 // surely is the stretch in which the span is pinned whatever the order of events.
-func (s span) surely() (from, to moment) { return s.opened.late, s.closed.early }
+func (s span) surely() (from, to moment) { return s.opened.late, min(s.closed.early, s.forgotten) }
 
 // possibly is the stretch in which the span may be pinned.
 func (s span) possibly() (from, to moment) { return s.opened.early, s.closed.late }
@@ -572,6 +575,26 @@ func closedWithin(c closing, log []logEntry, tail window) window {
 	return w
 }
 
+// forget finds from when on replicas may not know of transactions whose first records
+// were deleted: one that comes back then has a log that begins behind them (rule C12).
+func (p *partition) forget(f *fleet) {
+	for i := range p.spans {
+		s := &p.spans[i]
+		s.forgotten = never
+		deleted := p.start.earliest(s.first+1, always)
+		if p.start.amid != nil {
+			deleted = always
+		}
+		for _, r := range p.replicas {
+			for _, o := range f.outages[r] {
+				if deleted != never && o.up.late >= deleted {
+					s.forgotten = min(s.forgotten, max(o.up.early, deleted))
+				}
+			}
+		}
+	}
+}
+
 // active are the spans that may be pinned within [s, e].
 func (p *partition) active(s, e moment) []span {
 	hi := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].opened.early > e })
@@ -700,7 +723,8 @@ func (p *partition) below(s, e moment) (least, most moment) {
 		if i := sort.Search(len(p.high.values), func(i int) bool { return p.high.values[i] > sp.first }); i < len(p.high.values) {
 			visible.late = p.high.windows[i].late
 		}
-		sure = append(sure, stretch{max(sp.opened.late, visible.late), sp.closed.early})
+		opened, closed := sp.surely()
+		sure = append(sure, stretch{max(opened, visible.late), closed})
 		maybe = append(maybe, stretch{max(sp.opened.early, visible.early), sp.closed.late})
 	}
 	return measure(sure), measure(maybe)

@@ -290,6 +290,7 @@ func (l *learner) finishPartition(p *partition) error {
 	if l.retained[p.topic] {
 		p.start.amid = p.isBase
 	}
+	p.forget(l.fleet)
 	return nil
 }
 
