@@ -1,6 +1,7 @@
 package histories
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,7 @@ type transactor struct {
 	txn      *check.Transaction // nil: it has no producer id
 	begun    int
 	joined   map[partition]bool // partitions of the transaction, protocol 1
+	late     bool               // a request of the transaction may still be on its way
 	last     partition          // that was written to
 }
 
@@ -46,7 +48,7 @@ func (t *transactor) initialise() bool {
 			if t.txn != nil && t.txn.Outcome == check.Open {
 				t.txn.Outcome = check.Aborted
 			}
-			t.producer, t.sequence = check.Producer{ID: resp.ProducerID, Epoch: resp.ProducerEpoch}, map[partition]int32{}
+			t.producer, t.sequence, t.late = check.Producer{ID: resp.ProducerID, Epoch: resp.ProducerEpoch}, map[partition]int32{}, false
 			t.begin()
 			return true
 		}
@@ -119,13 +121,16 @@ func (t *transactor) retry(do func() error) error {
 		if !later(err) {
 			return err
 		}
+		t.late = t.late || errors.Is(err, errNoAnswer)
 		t.pause(t.some(20*time.Millisecond, 500*time.Millisecond))
 	}
 	return err
 }
 
 // end commits or aborts. After an error the outcome is not known, unless it was an
-// abort: then it is what InitProducerId makes it.
+// abort: then it is what InitProducerId makes it. Under protocol 1 a commit that is
+// still on its way would be taken for one of the next transaction, be it of the
+// transaction or of offsets: then the producer begins anew, which fences it.
 func (t *transactor) end(commit bool) error {
 	if commit {
 		t.txn.Outcome = check.Unknown
@@ -157,6 +162,9 @@ func (t *transactor) end(commit bool) error {
 		t.txn.Outcome = check.Committed
 	}
 	t.begin()
+	if t.late && !t.second && !t.initialise() {
+		return errNoAnswer
+	}
 	return nil
 }
 
