@@ -43,7 +43,7 @@ func TestSarama(t *testing.T) {
 	advertised := map[int32]string{}
 	own := map[int32]map[string]string{}
 	for id := range int32(saramaBrokers) {
-		advertised[id+1] = freeAddress(t)
+		advertised[id+1] = makeProxy(t, proxies, id+1)
 		own[id+1] = map[string]string{"broker.rack": fmt.Sprint(id + 1)}
 	}
 	on(t, setting{brokers: saramaBrokers, advertised: advertised, own: own, properties: map[string]string{
@@ -58,7 +58,9 @@ func TestSarama(t *testing.T) {
 		"auto.create.topics.enable":                "false",
 		"group.initial.rebalance.delay.ms":         "0",
 	}}, func(t *testing.T, c cluster) {
-		pointProxies(t, proxies, advertised, c.addresses())
+		for id, address := range c.addresses() {
+			pointProxy(t, proxies, id, address)
+		}
 		d := docker(t, c)
 		env := append(d.env, "KAFKA_VERSION="+toolsVersion())
 		javaMissing := kafka.WriteScripts(context.Background(), d.tools, toolsVersion())
@@ -144,40 +146,47 @@ func startToxiproxy(t *testing.T) string {
 	}
 }
 
-// pointProxies makes a proxy for each broker, between what it advertises and
-// where it listens.
-func pointProxies(t *testing.T, proxies string, from, to map[int32]string) {
+// makeProxy makes the proxy for a broker, and returns the address at which it
+// listens from now on. It leads nowhere yet.
+func makeProxy(t *testing.T, proxies string, id int32) (address string) {
 	t.Helper()
-	for id, listen := range from {
-		name := fmt.Sprintf("kafka%d", id)
-		document, err := json.Marshal(map[string]any{"name": name, "listen": listen, "upstream": to[id], "enabled": true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.Post(proxies+"/proxies", "application/json", bytes.NewReader(document))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if resp.StatusCode != http.StatusCreated {
-			t.Fatalf("toxiproxy: proxy from %s: %s", listen, resp.Status)
-		}
-		t.Cleanup(func() { removeProxy(t, proxies, name) })
-	}
+	made := postProxy(t, proxies+"/proxies", http.StatusCreated, map[string]string{
+		"name": proxyName(id), "listen": "127.0.0.1:0", "upstream": "nowhere",
+	})
+	return made.Listen
 }
 
-func removeProxy(t *testing.T, proxies, name string) {
-	req, err := http.NewRequest(http.MethodDelete, proxies+"/proxies/"+name, http.NoBody)
+// pointProxy has the proxy for a broker lead to where the broker listens.
+func pointProxy(t *testing.T, proxies string, id int32, address string) {
+	t.Helper()
+	postProxy(t, proxies+"/proxies/"+proxyName(id), http.StatusOK, map[string]string{"upstream": address})
+}
+
+// proxyName is what sarama's tests call the proxy for a broker.
+func proxyName(id int32) string { return fmt.Sprintf("kafka%d", id) }
+
+// proxy is what toxiproxy says of one.
+type proxy struct{ Listen string }
+
+func postProxy(t *testing.T, url string, want int, fields map[string]string) proxy {
+	t.Helper()
+	document, err := json.Marshal(fields)
 	if err != nil {
-		t.Error(err)
-		return
+		t.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := http.Post(url, "application/json", bytes.NewReader(document))
 	if err != nil {
-		t.Error(err)
-		return
+		t.Fatal(err)
 	}
-	resp.Body.Close()
+	defer resp.Body.Close()
+	if resp.StatusCode != want {
+		t.Fatalf("toxiproxy: %s: %s", url, resp.Status)
+	}
+	var said proxy
+	if err := json.NewDecoder(resp.Body).Decode(&said); err != nil {
+		t.Fatalf("toxiproxy: %s: %v", url, err)
+	}
+	return said
 }
 
 // freeAddress is an address that the system has free just now.
