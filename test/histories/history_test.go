@@ -66,6 +66,18 @@ func temperOf(seed uint64) temper {
 	return gentle
 }
 
+// consumersOf says which instances of the pipeline are members of its group by the
+// consumer protocol in the history of a seed: none, both, or one beside a classic one.
+func consumersOf(seed uint64) [2]bool {
+	switch seed % 7 {
+	case 1, 2:
+		return [2]bool{true, true}
+	case 4:
+		return [2]bool{true, false}
+	}
+	return [2]bool{}
+}
+
 const brokers = 3
 
 // The topics, of three replicas each but for the loose one.
@@ -128,11 +140,13 @@ var timing = oracle.Timing{ReplicationDelay: 4 * time.Second}
 // play is what the actors of a history share.
 type play struct {
 	temper   temper
-	hangs    bool // brokers do not verify, so that late writes hang (rule G24)
-	retains  bool // records of some topics are deleted when they are old
-	written  int  // values so far
-	finished bool // the pipeline is to end
-	blurred  bool // see client.loseSight
+	hangs    bool                // brokers do not verify, so that late writes hang (rule G24)
+	retains  bool                // records of some topics are deleted when they are old
+	consumer [2]bool             // which instances of the pipeline speak the consumer protocol
+	ids      map[string][16]byte // of topics
+	written  int                 // values so far
+	finished bool                // the pipeline is to end
+	blurred  bool                // see client.loseSight
 	ledger   *check.Ledger
 	offsets  *check.Offsets
 	pipeline check.Pipeline
@@ -231,7 +245,7 @@ type history struct {
 
 // playHistory plays the history of a seed.
 func playHistory(t testing.TB, seed uint64) *history {
-	p := &play{temper: temperOf(seed), hangs: seed%5 == 0, retains: seed%3 == 2, ledger: check.NewLedger(), offsets: check.NewOffsets(), logs: map[partition]check.Log{}}
+	p := &play{temper: temperOf(seed), hangs: seed%5 == 0, retains: seed%3 == 2, consumer: consumersOf(seed), ids: map[string][16]byte{}, ledger: check.NewLedger(), offsets: check.NewOffsets(), logs: map[partition]check.Log{}}
 	all := maps.Clone(properties)
 	if p.hangs {
 		all["transaction.partition.verification.enable"] = "false"
@@ -239,13 +253,16 @@ func playHistory(t testing.TB, seed uint64) *history {
 	if p.retains {
 		maps.Copy(all, retention.brokers)
 	}
+	if p.consumer != [2]bool{} {
+		maps.Copy(all, consumerProperties)
+	}
 	sim, err := simbroker.Start(simbroker.Config{Brokers: brokers, Properties: all, Clock: simbroker.Simulated(epoch), Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &stage{t: t, sim: sim, begun: time.Now().Add(-sim.Now().Sub(epoch)), witness: witness.New([]int32{1, 2, 3}, timing, sim.Now())}
 	h := &history{stage: s, play: p, seed: seed}
-	s.tell("a %v history of seed %d, hangs: %v, retains: %v", p.temper, seed, p.hangs, p.retains)
+	s.tell("a %v history of seed %d, hangs: %v, retains: %v, consumers: %v", p.temper, seed, p.hangs, p.retains, p.consumer)
 	director := s.prepare("director", seed)
 	s.begin(director, func() { h.direct(director.client(p)) })
 	defer func() { // a broken invariant panics
@@ -279,7 +296,7 @@ func (h *history) direct(c *client) {
 		id := transactionalIDs[3+i]
 		// Without verification only protocol 2 keeps a late batch out of the next
 		// transaction, and the pipeline its promise.
-		pipe := &pipeline{transactor: h.newActor(id).transactor(id, i == 0 || h.hangs, 20*time.Second)}
+		pipe := &pipeline{transactor: h.newActor(id).transactor(id, i == 0 || h.hangs, 20*time.Second), consumer: h.consumer[i]}
 		h.begin(pipe.actor, pipe.run)
 	}
 	plain, idempotent := h.newActor("plain"), h.newActor("idempotent")
@@ -505,6 +522,7 @@ func (h *history) createTopics(c *client) {
 		h.t.Fatal(err)
 	}
 	for _, t := range resp.Topics {
+		h.ids[t.Topic] = t.TopicID
 		if t.ErrorCode != 0 {
 			h.t.Fatalf("create topic %s: %v", t.Topic, kerr.ErrorForCode(t.ErrorCode))
 		}

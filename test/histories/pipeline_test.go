@@ -23,8 +23,10 @@ const (
 // another for each that it has read, and commits both in one transaction.
 type pipeline struct {
 	*transactor
+	consumer   bool // it is a member by the consumer protocol (KIP-848)
 	member     string
-	generation int32
+	generation int32               // or epoch
+	told       bool                // the coordinator what it owns, by the consumer protocol
 	position   map[partition]int64 // of what it is assigned
 	heard      time.Time           // when a coordinator last knew it
 }
@@ -93,10 +95,14 @@ func (p *pipeline) join() bool {
 	if !p.initialise() {
 		return false
 	}
+	join := p.joinGroup
+	if p.consumer {
+		join = p.joinConsumers
+	}
 	for range 10 {
-		err := p.joinGroup()
+		err := join()
 		if err == nil {
-			return p.resumeAt()
+			return p.resumeAt(p.assigned()...)
 		}
 		p.expelled(err)
 		p.pause(p.some(20*time.Millisecond, 400*time.Millisecond))
@@ -198,18 +204,21 @@ func (p *pipeline) assigned() []partition {
 	return list
 }
 
-// resumeAt sets the positions to what the group has committed. A commit that is
+// resumeAt sets the positions in partitions to what the group has committed. A commit that is
 // still to be decided is waited for (KIP-447).
-func (p *pipeline) resumeAt() bool {
+func (p *pipeline) resumeAt(of ...partition) bool {
 	for range 60 {
-		offsets, err := p.committed(pipelineGroup, p.assigned(), true)
+		offsets, err := p.committed(pipelineGroup, of, true)
 		if err == nil {
 			for at, offset := range offsets {
 				p.position[at] = max(offset, 0)
 			}
 			return true
 		}
-		if p.heartbeat() != nil {
+		if !p.consumer && p.heartbeat() != nil || p.consumer && p.sim.Now().Sub(p.heard) > sessionTimeout/4 && p.beat() != nil {
+			return false
+		}
+		if _, assigned := p.position[of[0]]; !assigned {
 			return false
 		}
 		p.pause(p.some(100*time.Millisecond, 500*time.Millisecond))
@@ -253,6 +262,9 @@ func (c *client) committed(group string, of []partition, stable bool) (map[parti
 
 // heartbeat tells the coordinator that it lives, if that is due.
 func (p *pipeline) heartbeat() error {
+	if p.consumer {
+		return p.consumerHeartbeat()
+	}
 	if p.sim.Now().Sub(p.heard) < sessionTimeout/4 {
 		return nil
 	}
@@ -392,6 +404,10 @@ func (p *pipeline) commitIn(read map[partition][]check.Record) error {
 // leave leaves the group.
 func (p *pipeline) leave() {
 	if p.member == "" {
+		return
+	}
+	if p.consumer {
+		p.leaveConsumers()
 		return
 	}
 	req := kmsg.NewPtrLeaveGroupRequest()
