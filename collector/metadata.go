@@ -70,6 +70,32 @@ func (w *sweep) askLayout(ctx context.Context, order []int32, before *layout, do
 	return told, nil
 }
 
+// hearAnother returns the layout to go by where the one that was told has other
+// topics than the sweep before: that of the next broker, unless it is behind. Leader
+// epochs do not tell which of two brokers is behind of which one has not heard of a
+// topic that was created, or deleted; so the word of two is taken, and what only one
+// that is cut off from the controller says does not come and go with its turns.
+func (w *sweep) hearAnother(ctx context.Context, l *layout) *layout {
+	order := w.metadataOrder()
+	if w.last == nil || l.sameTopics(w.last) || len(order) == 0 || order[0] < 0 || order[0] == w.asked || w.isSuspended(order[0]) {
+		return l
+	}
+	asked := w.asked
+	another, err := w.askLayout(ctx, order[:1], l, false)
+	if err != nil || another.isBehind(l) {
+		w.asked = asked
+		return l
+	}
+	return another
+}
+
+// sameTopics says whether two layouts have the same topics with as many partitions.
+func (l *layout) sameTopics(other *layout) bool {
+	return slices.EqualFunc(l.topics, other.topics, func(a, b topicLayout) bool {
+		return a.name == b.name && a.id == b.id && a.end-a.first == b.end-b.first
+	})
+}
+
 // identify returns the id of the broker that a seed is, where one is listed at the
 // seed's address, and the seed's own otherwise.
 func (w *sweep) identify(id int32, l *layout) int32 {

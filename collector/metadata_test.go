@@ -83,6 +83,59 @@ func TestBrokerThatIsCutOff(t *testing.T) {
 	}
 }
 
+// A broker that is cut off, and leads nothing that another one leads now, does not
+// hear of topics that are created, deleted, or made anew. What it says of them does not
+// come and go with its turns.
+func TestTopicsThatOneBrokerHasNotHeardOf(t *testing.T) {
+	f := newFake(4)
+	f.topic("orders", 3)
+	f.topic("old", 1)
+	again := f.topic("again", 1)
+	s := NewSweeper(f, Options{Serial: true, Disabled: noLookUps})
+	shown := func() string {
+		sample := s.Sweep(t.Context())
+		var names []string
+		for _, topic := range sample.Topics {
+			names = append(names, fmt.Sprint(topic.Name, " ", topic.ID[15]))
+		}
+		if calls := f.take(); len(calls) > 2+8*4 {
+			t.Errorf("%d requests", len(calls))
+		}
+		return fmt.Sprint(names)
+	}
+	for range 2 {
+		if got, want := shown(), "[again 3 old 2 orders 1]"; got != want {
+			t.Fatalf("at first: %s, want %s", got, want)
+		}
+	}
+	told := f.answer(4, metadataFor()).(*kmsg.MetadataResponse)
+	f.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {
+		if req.Key() != kmsg.Metadata.Int16() || broker != 4 {
+			return nil, nil
+		}
+		copied := *told
+		copied.SetVersion(req.GetVersion())
+		copied.Topics = slices.Clone(told.Topics)
+		return &copied, nil
+	}
+	f.topics = slices.DeleteFunc(f.topics, func(topic *fakeTopic) bool { return topic.name == "old" })
+	again.id = 9
+	f.topic("fresh", 1).id = 5
+	news := -1
+	for n := range 12 {
+		got := shown()
+		if got == "[again 9 fresh 5 orders 1]" && news < 0 {
+			news = n
+		}
+		if news >= 0 && got != "[again 9 fresh 5 orders 1]" {
+			t.Errorf("sweep %d: %s", n, got)
+		}
+	}
+	if news < 0 || news > 2 {
+		t.Errorf("what is new is shown from sweep %d on", news)
+	}
+}
+
 // Where every broker is behind what was known, as after a cluster was restored
 // from a copy, that is how it is.
 func TestClusterThatIsRestored(t *testing.T) {

@@ -185,6 +185,7 @@ func TestRequestsOverTCP(t *testing.T) {
 		{"2,000 partitions, 100 groups", func() { createTopic(t, c, "large", 1980) }},
 	} {
 		step.grow()
+		s.Sweep(t.Context()) // hears of it
 		wire.take()
 		sample := s.Sweep(t.Context())
 		got := wire.take()

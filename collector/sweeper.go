@@ -269,7 +269,7 @@ func (w *sweep) readMetadata(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.setLayout(l)
+	w.setLayout(w.hearAnother(ctx, l))
 	return nil
 }
 
