@@ -9,6 +9,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -85,6 +86,7 @@ type Loop struct {
 
 	postMu sync.Mutex
 	posted []func()
+	mail   atomic.Bool // something is posted
 	wake   chan struct{}
 	stop   chan struct{}
 	done   chan struct{}
@@ -150,6 +152,7 @@ func (l *Loop) ask(t *Timer, d time.Duration) {
 func (l *Loop) Post(f func()) {
 	l.postMu.Lock()
 	l.posted = append(l.posted, f)
+	l.mail.Store(true)
 	l.postMu.Unlock()
 	select {
 	case l.wake <- struct{}{}:
@@ -259,19 +262,18 @@ func (l *Loop) step() bool {
 // drain runs what was posted, and reports whether there was anything.
 func (l *Loop) drain() bool {
 	ran := false
-	for {
+	for l.mail.Load() {
 		l.postMu.Lock()
 		posted := l.posted
 		l.posted = nil
+		l.mail.Store(false)
 		l.postMu.Unlock()
-		if len(posted) == 0 {
-			return ran
-		}
 		ran = true
 		for _, f := range posted {
 			f()
 		}
 	}
+	return ran
 }
 
 func (l *Loop) poke() {

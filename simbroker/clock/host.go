@@ -43,11 +43,7 @@ func (h *Host) Run(f func()) {
 // resumed if it is paused, and never once it has been killed.
 func (h *Host) Bind(f func()) func() {
 	life := h.Life()
-	return func() {
-		if !life.ended() {
-			h.Run(f)
-		}
-	}
+	return func() { life.Run(f) }
 }
 
 // Paused says whether the host stands still.
@@ -85,6 +81,14 @@ type Life struct {
 }
 
 func (l Life) ended() bool { return l.host.epoch != l.epoch }
+
+// Run runs f now, or when the host is resumed if it is paused; never if the life has
+// ended.
+func (l Life) Run(f func()) {
+	if !l.ended() {
+		l.host.Run(f)
+	}
+}
 
 // After is the host's After of that life: f never runs in another one.
 func (l Life) After(d time.Duration, f func()) *Timer { return l.host.loop.after(d, l, f) }
