@@ -70,54 +70,80 @@ func (p *port) setCut(cut bool) {
 // lost runs here when the other node is dead or dies, and after timeout (0 for
 // none) with nothing heard. If this node dies meanwhile, nothing does.
 func (n *network) call(from, to *port, timeout time.Duration, serve func(reply func(func())), lost func(error)) {
-	c := &call{network: n, from: from.host.Life(), to: to, serve: serve, lost: lost}
+	c := &call{to: to, lost: lost}
+	c.serve = func() { serve(c.reply) }
 	if timeout > 0 {
 		c.timer = from.host.After(timeout, func() { c.lose(kafka.ErrRequestTimedOut) })
 	}
-	n.loop.After(n.latency, c.arrive)
+	c.send(n, from)
 }
 
-// call is a request under way from one node to another.
+// call is a request under way from one node to another, and then its answer.
 type call struct {
 	network *network
 	from    clock.Life // an answer finds the life that asked for it, or nobody
 	to      *port
-	serve   func(reply func(func()))
-	lost    func(error)
-	timer   *clock.Timer
-	number  uint64 // among those that have asked the other node
+	serve   func()       // runs at the other node, and ends in a reply
+	lost    func(error)  // runs here, in place of the reply's function
+	answer  func()       // runs here; nil until there is a reply
+	settle  func()       // takes the answer in, unless the wait is over
+	message *clock.Timer // the request on its way, then the answer
+	timer   *clock.Timer // of the wait for an answer
+	number  uint64       // among those that have asked the other node
 	settled bool
 }
 
-func (c *call) arrive() {
-	if !c.to.alive {
-		c.reset()
+// send sends the request on its way. A call that is settled by its answer may be sent
+// again.
+func (c *call) send(n *network, from *port) {
+	c.network, c.from, c.answer, c.settled = n, from.host.Life(), nil, false
+	if c.message != nil {
+		c.message.Reset(n.latency)
 		return
 	}
-	c.to.asked++
-	c.number = c.to.asked
-	c.to.waiting[c.number] = c
-	c.to.host.Run(func() { c.serve(c.reply) })
+	c.message = n.loop.After(n.latency, c.arrive)
+	c.settle = func() {
+		if !c.settled {
+			c.settled = true
+			c.timer.Stop()
+			c.answer()
+		}
+	}
 }
 
+// arrive is the moment of a message: of the request, and then of the answer.
+func (c *call) arrive() {
+	switch {
+	case c.answer != nil:
+		c.from.Run(c.settle)
+	case !c.to.alive:
+		c.reset()
+	default:
+		c.to.asked++
+		c.number = c.to.asked
+		c.to.waiting[c.number] = c
+		c.to.host.Run(c.serve)
+	}
+}
+
+// reply sends the answer back, the first that there is.
 func (c *call) reply(f func()) {
+	if c.answer != nil {
+		return
+	}
 	delete(c.to.waiting, c.number)
-	c.from.After(c.network.latency, func() { c.settle(f) })
+	c.answer = f
+	c.message.Reset(c.network.latency)
 }
 
 // reset tells the asking node that there is nobody to answer.
-func (c *call) reset() {
-	c.from.After(c.network.latency, func() { c.lose(kafka.ErrBrokerNotAvailable) })
-}
+func (c *call) reset() { c.reply(func() { c.lost(kafka.ErrBrokerNotAvailable) }) }
 
-func (c *call) lose(err error) { c.settle(func() { c.lost(err) }) }
-
-// settle takes the first of what happens to a call.
-func (c *call) settle(f func()) {
+// lose gives up the wait for an answer.
+func (c *call) lose(err error) {
 	if !c.settled {
 		c.settled = true
-		c.timer.Stop()
-		f()
+		c.lost(err)
 	}
 }
 

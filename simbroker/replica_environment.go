@@ -10,7 +10,7 @@ import (
 func replicaEnvironment(n *node, brokers *nodes, f *faults, roleChanged func(replica.RoleChange)) replica.Deps {
 	return replica.Deps{
 		Clock:       n.host,
-		Peers:       peers{n, brokers, f},
+		Peers:       peers{n, brokers, f, map[kafka.BrokerID]*fetchCall{}},
 		Metadata:    metadata{n},
 		Verifier:    transactionVerifier{n, brokers},
 		RoleChanged: roleChanged,
@@ -23,6 +23,7 @@ type peers struct {
 	*node
 	brokers *nodes
 	faults  *faults
+	fetches map[kafka.BrokerID]*fetchCall // by leader
 }
 
 func (b peers) Fetch(leader kafka.BrokerID, req replica.FetchRequest, done func(replica.FetchResult, error)) {
@@ -36,10 +37,35 @@ func (b peers) Fetch(leader kafka.BrokerID, req replica.FetchRequest, done func(
 }
 
 func (b peers) fetch(leader kafka.BrokerID, req replica.FetchRequest, done func(replica.FetchResult, error)) {
-	to := b.brokers.node(leader)
-	b.brokers.call(b.port, to.port, 0, func(reply func(func())) {
-		to.replicas.Fetch(req, func(r replica.FetchResult) { reply(func() { done(r, nil) }) })
-	}, func(err error) { done(replica.FetchResult{}, err) })
+	c := b.fetches[leader]
+	if c == nil || !c.settled {
+		c = newFetchCall(b.brokers.node(leader))
+		b.fetches[leader] = c
+	}
+	c.req, c.done = req, done
+	c.send(b.brokers.network, b.port)
+}
+
+// fetchCall is a follower's fetch and its answer: most of what passes between
+// brokers. It is used again for the next fetch, unless the follower does not wait for
+// the answer.
+type fetchCall struct {
+	call
+	req    replica.FetchRequest
+	result replica.FetchResult
+	done   func(replica.FetchResult, error)
+}
+
+func newFetchCall(leader *node) *fetchCall {
+	c := &fetchCall{call: call{to: leader.port}}
+	answer := func() { c.done(c.result, nil) }
+	fetched := func(r replica.FetchResult) {
+		c.result = r
+		c.reply(answer)
+	}
+	c.serve = func() { leader.replicas.Fetch(c.req, fetched) }
+	c.lost = func(err error) { c.done(replica.FetchResult{}, err) }
+	return c
 }
 
 func (b peers) AlterPartition(change replica.ISRChange, done func(replica.PartitionState, error)) {
