@@ -6,43 +6,22 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-const (
-	// maxUnanswered is how many requests of a connection are read ahead of the
-	// answers that its client has taken: what a socket's buffer holds in Kafka,
-	// which reads a request when the one before is answered.
-	maxUnanswered = 32
-	// flushSize is how many bytes of answers are collected for one write.
-	flushSize = 64 << 10
-	// keptBuffer is the largest write buffer that is kept for the next answers.
-	keptBuffer = 4 << 20
-	// maxUnsent is how many bytes of answers may wait for a client to read them
-	// before no further request of it is handled: one answer may go beyond.
-	maxUnsent = 1 << 20
-)
-
 // connection is one client's connection. Three parties work on it: a goroutine
 // reads and decodes, events of the loop handle one request at a time, and a
-// goroutine encodes and writes, so that a client that does not read holds up
-// nobody but itself.
+// goroutine encodes and writes; see writer.
 type connection struct {
 	dispatcher *dispatcher
 	listener   Listener
 	running    *sync.WaitGroup // goroutines that the server waits for
 	raw        net.Conn
-	socket     net.Conn      // raw, or TLS on it
-	slots      chan struct{} // one for each request that is read and unanswered
-	answers    chan answer   // has room for all of them: events never block
-	unsent     atomic.Int64  // about how many bytes there are in answers
-	closed     chan struct{}
 	once       sync.Once
+	writer     // on raw, or on TLS on it
 
 	// The rest belongs to events.
 	info     ConnInfo
@@ -53,30 +32,22 @@ type connection struct {
 	renewal  renewal
 }
 
-// answer is what the writer is given: a response; nothing, which frees the slot
-// of a request that gets no response; a login's bytes; or the end of the
-// connection.
-type answer struct {
-	correlationID int32
-	response      kmsg.Response
-	bare          []byte // with its length in front
-	size          int64  // about how many bytes the response takes
-	shape         Shape
-	last          bool
-}
-
 func newConnection(d *dispatcher, listener Listener, socket net.Conn, running *sync.WaitGroup) *connection {
 	c := &connection{
 		dispatcher: d,
 		running:    running,
 		listener:   listener,
 		raw:        socket,
-		socket:     socket,
 		info:       ConnInfo{Principal: AnonymousPrincipal, Listener: listener.Name},
-		slots:      make(chan struct{}, maxUnanswered),
-		answers:    make(chan answer, maxUnanswered+1),
-		closed:     make(chan struct{}),
+		writer: writer{
+			socket:  socket,
+			slots:   make(chan struct{}, maxUnanswered),
+			answers: make(chan answer, maxUnanswered+1),
+			closed:  make(chan struct{}),
+			loop:    d.broker.Loop,
+		},
 	}
+	c.relieved = func() { c.post(c.next) }
 	if addr, ok := socket.RemoteAddr().(*net.TCPAddr); ok {
 		c.info.ClientHost = "/" + addr.IP.String()
 	}
@@ -213,7 +184,7 @@ func (c *connection) next() {
 		return
 	}
 	c.starting = true
-	for !c.busy && len(c.waiting) > 0 && c.unsent.Load() < maxUnsent && !c.isClosed() {
+	for !c.busy && len(c.waiting) > 0 && !c.crowded() && !c.isClosed() {
 		req := c.waiting[0]
 		c.waiting = c.waiting[1:]
 		c.handle(req)
@@ -270,9 +241,8 @@ func (c *connection) reply(req request, resp kmsg.Response) {
 		if shape := c.broker().Shape; shape != nil {
 			a.shape = shape(req.body)
 		}
-		c.unsent.Add(a.size)
 	}
-	c.answers <- a
+	c.put(a)
 	c.next()
 }
 
@@ -281,7 +251,14 @@ func (c *connection) reply(req request, resp kmsg.Response) {
 func (c *connection) hangUp() {
 	c.waiting = nil
 	c.busy = true // for good
-	c.answers <- answer{last: true}
+	c.put(answer{last: true})
+}
+
+// serve writes answers until the end of the connection, and ends what ends with it.
+func (c *connection) serve() {
+	defer c.post(c.gone)
+	defer c.close(false)
+	c.write()
 }
 
 // gone ends what ends with the connection.
@@ -289,138 +266,4 @@ func (c *connection) gone() {
 	if shares := c.broker().Shares; shares != nil {
 		shares.Disconnected(c)
 	}
-}
-
-// write writes answers until the connection is closed.
-func (c *connection) write() {
-	defer c.post(c.gone)
-	defer c.close(false)
-	var buffer []byte
-	for {
-		select {
-		case a := <-c.answers:
-			if a.shape != (Shape{}) {
-				if !c.sendShaped(a) {
-					return
-				}
-				continue
-			}
-			var last bool
-			var size int64
-			if buffer, size, last = c.collect(buffer[:0], a); !c.send(buffer) || last {
-				return
-			}
-			c.sent(size)
-			if cap(buffer) > keptBuffer {
-				buffer = nil
-			}
-		case <-c.closed:
-			return
-		}
-	}
-}
-
-// collect encodes an answer and those that are ready behind it, of such a size
-// as was counted.
-func (c *connection) collect(buffer []byte, a answer) (encoded []byte, size int64, last bool) {
-	for {
-		if a.last {
-			return buffer, size, true
-		}
-		size += a.size
-		buffer = append(buffer, a.bare...)
-		if a.response != nil {
-			buffer = slices.Grow(buffer, int(a.size))
-			buffer = appendResponse(buffer, a.correlationID, a.response)
-		}
-		<-c.slots
-		if len(buffer) >= flushSize {
-			return buffer, size, false
-		}
-		select {
-		case a = <-c.answers:
-			if a.shape != (Shape{}) { // comes by itself
-				if !c.send(buffer) || !c.sendShaped(a) {
-					return nil, size, true
-				}
-				return buffer[:0], size, false
-			}
-		default:
-			return buffer, size, false
-		}
-	}
-}
-
-// sendShaped writes an answer by itself, as its shape says, and reports whether
-// the connection goes on.
-func (c *connection) sendShaped(a answer) bool {
-	rest := appendResponse(nil, a.correlationID, a.response)
-	<-c.slots
-	defer c.sent(a.size)
-	if a.shape.Cut {
-		c.send(rest[:min(a.shape.Bytes, len(rest))])
-		return false
-	}
-	for {
-		n := min(a.shape.Bytes, len(rest))
-		if !c.send(rest[:n]) {
-			return false
-		}
-		if rest = rest[n:]; len(rest) == 0 {
-			return true
-		}
-		if !c.wait(a.shape.Every) {
-			return false
-		}
-	}
-}
-
-// wait holds the writer up for a while on the cluster's clock, and reports whether
-// the connection is still there.
-func (c *connection) wait(d time.Duration) bool {
-	over := make(chan struct{})
-	loop := c.broker().Loop
-	loop.Post(func() { loop.After(d, func() { close(over) }) })
-	select {
-	case <-over:
-		return true
-	case <-c.closed:
-		return false
-	}
-}
-
-// sent counts bytes that have left, and goes on with requests that waited for it.
-func (c *connection) sent(size int64) {
-	if left := c.unsent.Add(-size); left < maxUnsent && left+size >= maxUnsent {
-		c.post(c.next)
-	}
-}
-
-// roomFor is about how many bytes a response takes, for the ones that can be
-// large.
-func roomFor(resp kmsg.Response) int {
-	size := 512
-	switch resp := resp.(type) {
-	case *kmsg.FetchResponse:
-		for i := range resp.Topics {
-			for j := range resp.Topics[i].Partitions {
-				size += 128 + len(resp.Topics[i].Partitions[j].RecordBatches)
-			}
-		}
-	case *kmsg.ShareFetchResponse:
-		for i := range resp.Topics {
-			for j := range resp.Topics[i].Partitions {
-				size += 128 + len(resp.Topics[i].Partitions[j].Records)
-			}
-		}
-	}
-	return size
-}
-
-func (c *connection) send(buffer []byte) bool {
-	if len(buffer) == 0 {
-		return true
-	}
-	_, err := c.socket.Write(buffer)
-	return err == nil
 }

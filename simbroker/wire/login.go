@@ -88,7 +88,7 @@ func (l *login) handle(content []byte) {
 		return
 	}
 	l.handleRequest(l.call(req, func(resp kmsg.Response) {
-		l.conn.answers <- answer{correlationID: req.correlationID, response: resp}
+		l.conn.put(answer{correlationID: req.correlationID, response: resp})
 	}))
 }
 
@@ -223,7 +223,7 @@ func (l *login) handleToken(token []byte) {
 	}
 	l.passed(done)
 	bare := binary.BigEndian.AppendUint32(nil, uint32(len(answered)))
-	l.conn.answers <- answer{bare: append(bare, answered...)}
+	l.conn.put(answer{bare: append(bare, answered...)})
 	l.settled(!done)
 }
 

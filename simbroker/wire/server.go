@@ -163,7 +163,7 @@ func (s *Server) serve(e *entrance, from net.Listener, socket net.Conn) {
 	go func() {
 		defer s.running.Done()
 		defer s.forget(c)
-		c.write()
+		c.serve()
 	}()
 }
 

@@ -19,8 +19,8 @@
 // Each file knows those below it only. At the bottom are the Broker and what it
 // offers; on them stands call, a request being answered; then the APIs, a file
 // each, and files of what several of them need (rights, endpoints, groups); then
-// dispatcher, which finds the API of a request, and connection with its login; at
-// the top the table of all APIs and the Server.
+// dispatcher, which finds the API of a request, and connection with its login and
+// its writer; at the top the table of all APIs and the Server.
 package wire
 
 import (
