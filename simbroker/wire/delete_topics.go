@@ -8,7 +8,8 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// deleteTopics serves DeleteTopics; any broker forwards it to the controller.
+// deleteTopics serves DeleteTopics; any broker forwards it to the controller, who
+// knows better than the broker whether an id is still that of the topic.
 //
 // v3: TOPIC_DELETION_DISABLED where delete.topic.enable is false, before that
 // INVALID_REQUEST. v5: error messages. v6: topics by name or by id, not both.
@@ -27,12 +28,16 @@ func (c *call) deleteTopics(req *kmsg.DeleteTopicsRequest) {
 		if t.err != nil {
 			resp.Topics = append(resp.Topics, deletedTopic(t.shown(), t.asked.TopicID, t.err))
 		} else {
-			topics = append(topics, controller.TopicResult{Name: t.name})
+			topics = append(topics, t.target())
 		}
 	}
 	c.cluster().DeleteTopics(topics, func(results []controller.TopicResult) {
-		for i, r := range results {
-			resp.Topics = append(resp.Topics, deletedTopic(&topics[i].Name, r.ID, r.Err))
+		for _, r := range results {
+			name := &r.Name
+			if r.Name == "" { // no topic has the id
+				name = nil
+			}
+			resp.Topics = append(resp.Topics, deletedTopic(name, r.ID, r.Err))
 		}
 		c.send(resp)
 	})
@@ -55,6 +60,14 @@ type deletion struct {
 	asked kmsg.DeleteTopicsRequestTopic
 	name  string
 	err   error
+}
+
+// target is the topic as it was asked for, by name or by id.
+func (d *deletion) target() controller.TopicResult {
+	if d.asked.Topic == nil {
+		return controller.TopicResult{ID: d.asked.TopicID}
+	}
+	return controller.TopicResult{Name: d.name}
 }
 
 // shown is the name that an error tells: of a topic asked for by its id, only
