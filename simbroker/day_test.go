@@ -13,12 +13,14 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker"
 	"github.com/lso-exporter/lso-exporter/simbroker/commitlog"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/storyline"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/workload"
 )
 
-// BenchmarkDemo is the storyline of the demo on a simulated clock, in process:
-// the same topics, groups, transactions and faults, with a request for each
-// record as there. An hour of it goes at the demo's own rhythm; a day goes at that
-// of a day: what takes the demo's spectator a minute takes an hour.
+// BenchmarkDemo is the storyline of the demo on a simulated clock, in process, with
+// a request for each record as there. An hour of it goes at the demo's own rhythm;
+// a day goes at that of a day: what takes the demo's spectator a minute takes an
+// hour.
 func BenchmarkDemo(b *testing.B) {
 	b.Run("hour", func(b *testing.B) { tell(b, 1, time.Hour) })
 	b.Run("day", func(b *testing.B) { tell(b, 60, 24*time.Hour) })
@@ -44,6 +46,7 @@ func tell(b *testing.B, pace time.Duration, length time.Duration) {
 
 // day is the storyline under way.
 type day struct {
+	storyline.Story
 	*simbroker.Cluster
 	b        *testing.B
 	pace     time.Duration
@@ -63,35 +66,27 @@ const ms = time.Millisecond
 
 func newDay(b *testing.B, pace time.Duration) *day {
 	b.Helper()
-	c, err := simbroker.Start(simbroker.Config{Brokers: 3, Clock: simbroker.Simulated(epoch), Properties: map[string]string{
-		"offsets.topic.num.partitions": "5", "offsets.topic.replication.factor": "3",
-		"transaction.state.log.num.partitions": "5", "transaction.state.log.replication.factor": "3",
-		"transaction.state.log.min.isr":                               "1",
-		"transaction.max.timeout.ms":                                  "3600000",
-		"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
-	}})
+	const brokers = 3
+	properties := storyline.Properties(brokers)
+	properties["transaction.max.timeout.ms"] = "3600000" // transactions are open for so many times as long, too
+	c, err := simbroker.Start(simbroker.Config{Brokers: brokers, Clock: simbroker.Simulated(epoch), Properties: properties})
 	if err != nil {
 		b.Fatal(err)
 	}
-	d := &day{Cluster: c, b: b, pace: pace, ids: map[string]kafka.TopicID{}, leaders: map[string][]kafka.BrokerID{}}
-	for _, t := range []struct {
-		name                 string
-		partitions, replicas int
-		every                time.Duration // a record is sent
-	}{
-		{"orders", 3, 3, 20 * ms}, {"payments", 1, 3, 50 * ms}, {"shipments", 1, 3, 100 * ms}, {"ledger", 1, 3, 500 * ms},
-		{"returns", 1, 3, 1000 * ms}, {"audit", 1, 2, 100 * ms}, {"campaigns", 1, 3, 0}, {"invoices", 3, 3, 0},
-	} {
-		d.createTopic(t.name, t.partitions, t.replicas)
-		if t.every > 0 {
-			d.produces(t.name, t.every)
-		}
+	d := &day{
+		Story: storyline.Of(brokers, nil), Cluster: c, b: b, pace: pace,
+		ids: map[string]kafka.TopicID{}, leaders: map[string][]kafka.BrokerID{},
 	}
-	d.pipeline()
-	d.consumes("dispatch", "shipments", 100*ms)
-	d.consumes("bookkeeping", "ledger", 500*ms)
-	d.consumes("mailing", "campaigns", 500*ms)
-	d.consumes("compliance", "audit", 100*ms)
+	for _, t := range d.Topics {
+		d.createTopic(t.Name, t.Partitions, t.Replicas)
+	}
+	for _, p := range d.Producers {
+		d.produces(p)
+	}
+	for _, c := range d.Consumers {
+		d.consumes(c)
+	}
+	d.invoicing()
 	d.settlement()
 	d.refunds()
 	d.mailer()
@@ -99,6 +94,16 @@ func newDay(b *testing.B, pace time.Duration) *day {
 	d.ledgerImport()
 	d.heldFollower()
 	return d
+}
+
+// rhythm is how often there is something to read in a topic.
+func (d *day) rhythm(topic string) time.Duration {
+	for _, p := range d.Producers {
+		if p.Topic == topic {
+			return p.Every
+		}
+	}
+	return d.Mailer.Work + d.Mailer.Pause
 }
 
 // add adds what an application does: it says how long until it does the next
@@ -187,17 +192,16 @@ func (d *day) produce(topic string, partition int32, acks int16, records int, p 
 	d.none("produce to "+topic, inquire[*kmsg.ProduceResponse](d, d.leaders[topic][partition], req, version).Topics[0].Partitions[0].ErrorCode)
 }
 
-// produces adds a producer of single records; that of audit waits for the leader
-// alone.
-func (d *day) produces(topic string, every time.Duration) {
+// produces adds a producer of single records.
+func (d *day) produces(p workload.Producer) {
 	acks, sent := int16(-1), 0
-	if topic == "audit" {
+	if p.LeaderOnly {
 		acks = 1
 	}
 	d.add(func() time.Duration {
-		d.produce(topic, int32(sent%len(d.leaders[topic])), acks, 1, nil, 11)
+		d.produce(p.Topic, int32(sent%len(d.leaders[p.Topic])), acks, 1, nil, 11)
 		sent++
-		return d.slow(every)
+		return d.slow(p.Every)
 	})
 }
 
@@ -270,42 +274,45 @@ func (m *member) commit() {
 }
 
 // consumes adds a group that reads and commits what there is.
-func (d *day) consumes(group, topic string, every time.Duration) {
-	m := d.join(group, topic)
+func (d *day) consumes(c workload.Consumer) {
+	m := d.join(c.Group, c.Topic)
 	d.add(func() time.Duration {
-		if m.fetch(0) > 0 {
-			m.commit()
-		}
-		return d.slow(every)
+		m.read(0)
+		return d.slow(d.rhythm(c.Topic))
 	})
+}
+
+// read reads and commits what there is, as fetch does.
+func (m *member) read(limit int64) {
+	if m.fetch(limit) > 0 {
+		m.commit()
+	}
 }
 
 // settlement is slow for a while and then fast.
 func (d *day) settlement() {
-	m, begun := d.join("settlement", "payments"), d.Now()
+	s := d.Settlement
+	m, begun := d.join(s.Slow.Group, s.Slow.Topic), d.Now()
 	d.add(func() time.Duration {
-		limit, again := int64(5), time.Second
-		if d.Now().Sub(begun)%d.slow(45*time.Second) >= d.slow(30*time.Second) {
-			limit, again = 0, 50*ms
+		if d.Now().Sub(begun)%d.slow(s.SlowFor+s.FastFor) < d.slow(s.SlowFor) {
+			m.read(int64(s.Slow.Batch))
+			return d.slow(s.Slow.Work)
 		}
-		if m.fetch(limit) > 0 {
-			m.commit()
-		}
-		return d.slow(again)
+		m.read(0)
+		return d.slow(d.rhythm(s.Fast.Topic))
 	})
 }
 
 // refunds commits a little, and then stands still over one record.
 func (d *day) refunds() {
-	m, begun := d.join("refunds", "returns"), d.Now()
+	r := d.Refunds
+	m, begun := d.join(r.Reading.Group, r.Reading.Topic), d.Now()
 	d.add(func() time.Duration {
-		if m.fetch(0) > 0 {
-			m.commit()
-		}
-		if d.Now().Sub(begun) > d.slow(5*time.Second) {
+		m.read(0)
+		if d.Now().Sub(begun) > d.slow(r.ReadingFor) {
 			return 0
 		}
-		return d.slow(time.Second)
+		return d.slow(d.rhythm(r.Reading.Topic))
 	})
 }
 
@@ -339,21 +346,22 @@ func (d *day) finish(p *transaction, commit bool, version int16) {
 	}
 }
 
-// pipeline makes invoices of orders, exactly once (KIP-447).
-func (d *day) pipeline() {
-	m, p, next := d.join("invoicing", "orders"), d.initialize("invoicing-0", time.Minute), 0
+// invoicing makes invoices of orders, exactly once (KIP-447).
+func (d *day) invoicing() {
+	of := d.Invoicing
+	m, p, next := d.join(of.Group, of.From), d.initialize(of.TransactionalID, time.Minute), 0
 	d.add(func() time.Duration {
 		if m.epoch == 0 {
-			return d.slow(50 * ms)
+			return d.slow(of.Work)
 		}
 		if n := m.fetch(0); n > 0 {
 			p.sequence = 0 // of the partition, in this epoch
-			d.produce("invoices", int32(next%3), -1, int(n), p, 12)
+			d.produce(of.To, int32(next%len(d.leaders[of.To])), -1, int(n), p, 12)
 			next++
 			m.commitIn(p)
 			d.finish(p, true, 5)
 		}
-		return d.slow(50 * ms)
+		return d.slow(of.Work)
 	})
 }
 
@@ -371,44 +379,56 @@ func (m *member) commitIn(p *transaction) {
 
 // mailer aborts every second transaction.
 func (d *day) mailer() {
-	p, steps := d.initialize("mailer", time.Minute), 0
+	of := d.Mailer
+	p, open, ended := d.initialize(of.TransactionalID, time.Minute), false, 0
 	d.add(func() time.Duration {
-		steps++
-		if steps%2 == 1 {
-			d.produce("campaigns", 0, -1, 5, p, 12)
-			return d.slow(200 * ms)
+		if open = !open; open {
+			d.produce(of.Topic, 0, -1, of.Records, p, 12)
+			return d.slow(of.Work)
 		}
-		d.finish(p, steps%4 == 2, 5)
-		return d.slow(300 * ms)
+		ended++
+		d.finish(p, ended%of.AbortEvery != 0, 5)
+		return d.slow(of.Pause)
+	})
+}
+
+// later adds what begins once ledger and shipments have been read for a while.
+func (d *day) later(do func() (again time.Duration)) {
+	begun := d.Now()
+	d.add(func() time.Duration {
+		if left := begun.Add(d.slow(d.Readable)).Sub(d.Now()); left > 0 {
+			return left
+		}
+		return do()
 	})
 }
 
 // carrierSync leaves transactions open, which its coordinator aborts.
 func (d *day) carrierSync() {
-	d.add(func() time.Duration {
-		p := d.initialize("carrier-sync", d.slow(40*time.Second))
-		d.produce("shipments", 0, -1, 3, p, 12)
-		return d.slow(60 * time.Second)
+	of := d.CarrierSync
+	d.later(func() time.Duration {
+		p := d.initialize(of.TransactionalID, d.slow(of.Timeout))
+		d.produce(of.Topic, 0, -1, of.Records, p, 12)
+		return d.slow(of.Timeout + of.Pause)
 	})
 }
 
 // ledgerImport leaves a transaction that hangs, in the first protocol: what was
 // sent before the abort arrives after it.
 func (d *day) ledgerImport() {
-	d.add(func() time.Duration {
-		if d.Now().Sub(epoch) < d.slow(10*time.Second) {
-			return d.slow(10 * time.Second)
-		}
+	of := d.LedgerImport
+	d.later(func() time.Duration {
 		d.verify("false")
-		p := d.initialize("ledger-import", time.Minute)
+		p := d.initialize(of.TransactionalID, time.Minute)
 		req := kmsg.NewPtrAddPartitionsToTxnRequest()
 		req.TransactionalID, req.ProducerID, req.ProducerEpoch = p.id, int64(p.producer.ID), int16(p.producer.Epoch)
-		req.Topics = []kmsg.AddPartitionsToTxnRequestTopic{{Topic: "ledger", Partitions: []int32{0}}}
-		d.none("add ledger-0", inquire[*kmsg.AddPartitionsToTxnResponse](d, p.coordinator, req, 3).Topics[0].Partitions[0].ErrorCode)
-		d.produce("ledger", 0, -1, 1, p, 11)
+		req.Topics = []kmsg.AddPartitionsToTxnRequestTopic{{Topic: of.Topic, Partitions: []int32{of.Partition}}}
+		added := inquire[*kmsg.AddPartitionsToTxnResponse](d, p.coordinator, req, 3).Topics[0].Partitions[0]
+		d.none("add a partition of "+of.Topic, added.ErrorCode)
+		d.produce(of.Topic, of.Partition, -1, 1, p, 11)
 		d.finish(p, false, 4)
 		d.Advance(time.Second)
-		d.produce("ledger", 0, -1, 4, p, 11)
+		d.produce(of.Topic, of.Partition, -1, of.Records, p, 11)
 		d.verify("true")
 		return 0
 	})
@@ -424,19 +444,18 @@ func (d *day) verify(on string) {
 	d.Advance(100 * ms)
 }
 
-// heldFollower keeps the follower of audit from fetching, for well below
-// replica.lag.time.max.ms.
+// heldFollower keeps the follower of audit from fetching, for no longer than in the
+// demo: well below replica.lag.time.max.ms.
 func (d *day) heldFollower() {
-	const standing = 10 * time.Second
-	var release func()
+	release := func() {}
 	d.add(func() time.Duration {
 		if release == nil {
-			release = d.Install(simbroker.HoldFetches{Topic: "audit"})
-			return standing
+			release = d.Install(simbroker.HoldFetches{Topic: d.Held.Topic})
+			return d.Held.Standing
 		}
 		release()
 		release = nil
-		return max(d.slow(25*time.Second)-standing, standing)
+		return d.slow(d.Held.Fetching+d.Held.Standing) - d.Held.Standing
 	})
 }
 
@@ -445,14 +464,15 @@ func (d *day) heldFollower() {
 func (d *day) check() {
 	d.b.Helper()
 	d.Advance(2 * time.Second)
-	if low, high := d.end("ledger", 1), d.end("ledger", 0); low >= high || low > 100 {
-		d.b.Errorf("ledger is read up to %d of %d, though a transaction hangs in it", low, high)
+	ledger, invoices, shipments := d.LedgerImport.Topic, d.Invoicing.To, d.CarrierSync.Topic
+	if low, high := d.end(ledger, 1), d.end(ledger, 0); low >= high || low > 100 {
+		d.b.Errorf("%s is read up to %d of %d, though a transaction hangs in it", ledger, low, high)
 	}
-	if low, high := d.end("invoices", 1), d.end("invoices", 0); low != high || low < 1000 {
-		d.b.Errorf("invoices are read up to %d of %d, though no transaction is open", low, high)
+	if low, high := d.end(invoices, 1), d.end(invoices, 0); low != high || low < 1000 {
+		d.b.Errorf("%s are read up to %d of %d, though no transaction is open", invoices, low, high)
 	}
-	if low := d.end("shipments", 1); low < 500 {
-		d.b.Errorf("shipments are read up to %d, though carrier-sync is aborted each time", low)
+	if low := d.end(shipments, 1); low < 500 {
+		d.b.Errorf("%s are read up to %d, though those who hold them back are aborted each time", shipments, low)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/config"
 	"github.com/lso-exporter/lso-exporter/lag"
 	"github.com/lso-exporter/lso-exporter/simbroker"
+	"github.com/lso-exporter/lso-exporter/simbroker/scenario/storyline"
 	"github.com/lso-exporter/lso-exporter/web"
 )
 
@@ -43,7 +44,7 @@ func demoCommand(app *kingpin.Application, p *program) {
 	})
 	durationFlag(command, "for", "How long to run. Default: until told to stop.", &flags.length, 0, 24*time.Hour)
 	command.Action(func(*kingpin.ParseContext) error {
-		s, err := cluster.settings(demo.Properties(cluster.brokers))
+		s, err := cluster.settings(storyline.Properties(cluster.brokers))
 		if err != nil {
 			return err
 		}
@@ -147,14 +148,14 @@ func listenForDemo(addresses []string) ([]net.Listener, error) {
 }
 
 // demoHeader says where things are and what there is to see.
-func demoHeader(pages net.Addr, bootstrap []string, storyline bool) demo.Header {
+func demoHeader(pages net.Addr, bootstrap []string, told bool) demo.Header {
 	header := demo.Header{Where: []string{
 		fmt.Sprintf("status   http://%s/", pages),
 		fmt.Sprintf("metrics  http://%s/metrics", pages),
 		"brokers  " + strings.Join(bootstrap, ","),
 	}}
-	if storyline {
-		for _, c := range demo.Chapters {
+	if told {
+		for _, c := range storyline.Chapters {
 			header.Story = append(header.Story, fmt.Sprintf("%-9s %s", c.Topic, c.Text))
 		}
 	}

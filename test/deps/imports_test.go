@@ -79,6 +79,10 @@ var boundaries = []boundary{
 		why:    "only here does a scenario meet the simulator, by what the simulator offers to everybody",
 	},
 	{
+		rooms: []string{"simbroker/scenario/storyline"}, own: []string{"simbroker/scenario/workload"},
+		why: "the story is a value, which does not know how it is told",
+	},
+	{
 		rooms: []string{"test/histories/check"}, others: []string{"github.com/twmb/franz-go/pkg/kmsg"}, testsToo: true,
 		why: "the checkers judge the simulator by answers alone; code that they shared with it would be wrong together with it",
 	},
