@@ -20,7 +20,6 @@
 // at once, and has no __share_group_state that one could look at. What was
 // written stays behind what a leader knows as it does in Kafka, where the start
 // offset is written before it moves: a lag counts what is complete and not yet
-// below the start offset. Left out are limits of sessions and the throttling of
-// records that fail again and again. It has no goroutine and no lock: all methods
-// and callbacks belong to events of one clock.Loop.
+// below the start offset. It has no goroutine and no lock: all methods and
+// callbacks belong to events of one clock.Loop.
 package share

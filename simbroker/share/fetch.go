@@ -39,6 +39,9 @@ type FetchRequest struct {
 	MaxRecords int
 	// Exact asks for no more than MaxRecords; otherwise a batch is given whole.
 	Exact bool
+	// BatchSize is from how many records on a run is split where the log's batches
+	// begin, when it is delivered for the first time.
+	BatchSize int
 	// Add and Forget change what the session is about.
 	Add, Forget []TopicPartition
 	Acks        []Ack
@@ -214,7 +217,7 @@ func (f *fetch) take(got []FetchedPartition, read []reading, ask replica.FetchRe
 			to.Err, enough = from.Err, true
 		default:
 			acquired, count := r.partition.acquire(acquisition{
-				member: f.req.MemberID, from: ask.Partitions[i].Offset, max: left, exact: f.req.Exact,
+				member: f.req.MemberID, from: ask.Partitions[i].Offset, max: left, exact: f.req.Exact, batchSize: f.req.BatchSize,
 				records: from.Records, aborted: from.Aborted,
 			})
 			if left -= count; count > 0 {

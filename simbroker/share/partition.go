@@ -2,11 +2,8 @@ package share
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
-	"github.com/lso-exporter/lso-exporter/simbroker/commitlog"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
@@ -25,9 +22,17 @@ type partition struct {
 // delivery is a record in flight.
 type delivery struct {
 	Record
+	batch  *batch // nil for one that was not delivered, between others that were
 	member string // of an acquired one, who has it
 	lock   *lock  // and until when
 }
+
+// batch is a run of records that was delivered together the first time, or that
+// the store had alike. Together they are delivered again, until they fail too
+// often.
+type batch struct{ first, last kafka.Offset }
+
+func (b *batch) size() int { return int(b.last-b.first) + 1 }
 
 // lock is one acquisition; its records become available when it ends.
 type lock struct{ timer *clock.Timer }
@@ -77,6 +82,17 @@ func (p *partition) restore(s State) {
 	for o, r := range s.Records {
 		p.at(o).Record = r
 	}
+	var b *batch
+	for o := p.start; o < p.next(); o++ {
+		if _, known := s.Records[o]; !known {
+			b = nil
+			continue
+		}
+		if b == nil || p.at(b.first).Record != p.at(o).Record {
+			b = &batch{first: o}
+		}
+		b.last, p.at(o).batch = o, b
+	}
 	p.advance()
 }
 
@@ -99,98 +115,6 @@ func (p *partition) raise(logStart kafka.Offset) {
 	gone := min(int(logStart-p.start), len(p.inFlight))
 	p.inFlight = p.inFlight[gone:]
 	p.start = logStart
-}
-
-// Run is a run of records that a member has now.
-type Run struct {
-	First, Last kafka.Offset
-	Deliveries  int // of each, this one included
-}
-
-// acquisition is what a member wants of what was read.
-type acquisition struct {
-	member string
-	from   kafka.Offset // where reading began
-	max    int          // how many records, and the rest of the batch that holds the last one
-	// exact asks for no more than max.
-	exact   bool
-	records commitlog.Records
-	aborted []commitlog.AbortedTxn
-}
-
-// acquire gives a member what is available of what was read. What belongs to
-// aborted transactions is archived instead.
-func (p *partition) acquire(a acquisition) (runs []Run, count int) {
-	end, limit := p.reach(a)
-	batches := a.records.Batches()
-	l := new(lock)
-	for o := max(a.from, p.start); o <= end && limit > 0; o++ {
-		for p.next() <= o {
-			p.inFlight = append(p.inFlight, delivery{})
-		}
-		d, b := p.at(o), batchOf(batches, o)
-		switch {
-		case d.State != Available:
-			continue
-		case isAborted(b, a.aborted):
-			d.State = Archived
-			continue
-		}
-		*d = delivery{Record{Acquired, d.Deliveries + 1}, a.member, l}
-		runs = appendRun(runs, o, d.Deliveries)
-		switch count++; {
-		case count == limit && a.exact:
-			end = o
-		case count == limit:
-			end = min(end, b.LastOffset())
-		}
-	}
-	if count > 0 {
-		l.timer = p.broker.clk.After(p.settings().LockDuration, func() { p.expire(l) })
-	}
-	return runs, count
-}
-
-// reach is how far an acquisition may go: to which record, and to how many. When
-// there is no room in flight, it is for those that are there.
-func (p *partition) reach(a acquisition) (end kafka.Offset, limit int) {
-	batches := a.records.Batches()
-	if len(batches) == 0 {
-		return kafka.NoOffset, 0
-	}
-	end = batches[len(batches)-1].LastOffset()
-	if limit = min(a.max, p.settings().MaxLocks-len(p.inFlight)); limit > 0 {
-		return end, limit
-	}
-	return min(end, p.next()-1), a.max
-}
-
-// appendRun adds a record to runs of records with as many deliveries each.
-func appendRun(runs []Run, o kafka.Offset, deliveries int) []Run {
-	if n := len(runs); n > 0 && runs[n-1].Last == o-1 && runs[n-1].Deliveries == deliveries {
-		runs[n-1].Last = o
-		return runs
-	}
-	return append(runs, Run{o, o, deliveries})
-}
-
-// batchOf is the batch that an offset lies in, or the one after it where none
-// is left; there is one.
-func batchOf(batches []commitlog.Batch, o kafka.Offset) commitlog.Batch {
-	for _, b := range batches {
-		if o <= b.LastOffset() {
-			return b
-		}
-	}
-	panic(fmt.Sprintf("share: offset %d lies behind what was read", o))
-}
-
-// isAborted says whether a batch belongs to one of the aborted transactions that
-// came with it.
-func isAborted(b commitlog.Batch, aborted []commitlog.AbortedTxn) bool {
-	return b.Attributes.IsTransactional() && !b.Attributes.IsControl() && slices.ContainsFunc(aborted, func(t commitlog.AbortedTxn) bool {
-		return t.ProducerID == b.Producer.ID && t.FirstOffset <= b.BaseOffset && b.BaseOffset <= t.LastOffset
-	})
 }
 
 // expire makes the records of an acquisition available whose time is over.
@@ -223,7 +147,7 @@ func (p *partition) settle(d *delivery, s RecordState) {
 	if s == Available && d.Deliveries >= p.settings().DeliveryLimit {
 		s = Archived
 	}
-	*d = delivery{Record: Record{s, d.Deliveries}}
+	*d = delivery{Record: Record{s, d.Deliveries}, batch: d.batch}
 }
 
 // save writes what changed, and moves the start offset after that: what the store

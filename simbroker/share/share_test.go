@@ -62,6 +62,70 @@ func TestReleaseAndRedelivery(t *testing.T) {
 	again.is("nothing")
 }
 
+// Records that fail again and again come in ever smaller parts of their batch, the
+// last time alone: what is wrong with one of them costs the others nothing.
+func TestThrottling(t *testing.T) {
+	w := newWorld(t)
+	w.produce(10)
+	again := func(want string) {
+		t.Helper()
+		w.fetch("m").is(want)
+		w.advance(30 * time.Second)
+	}
+	again("0-9*1")
+	again("0-9*2")
+	again("0-9*3")
+	again("0-4*4")
+	again("0-0*5")
+	w.is(w.inFlight(), "1:vvvvvvvvv")
+	w.fetch("m").is("1-1*5")
+	w.fetch("m").is("2-2*5")
+	w.is(w.ack("m", all(1, 1, Reject), all(2, 2, Accept)), "ok")
+	again("3-3*5")
+	again("4-4*5")
+	w.produce(3)
+	again("5-9*4") // and nothing else with it
+	again("5-5*5")
+}
+
+// A leader that comes later knows as much: what was written alike is one batch.
+func TestThrottlingByAnotherLeader(t *testing.T) {
+	w := newWorld(t)
+	w.produce(8, 1)
+	for range 3 {
+		w.fetch("m", atMost(8))
+		w.is(w.ack("m", all(0, 7, Release)), "ok")
+	}
+	w.fetch("m", atMost(2)).is("0-3*4")
+	w.is(w.ack("m", all(0, 1, Accept), all(2, 3, Release)), "ok")
+	w.lead(1, 1)
+	w.restart()
+	w.fetch("m").is("2-2*5")
+	w.fetch("m").is("3-3*5")
+	w.fetch("m").is("4-5*4") // of 4-7
+}
+
+// Records that the log has lost before those that were read are given up.
+func TestHole(t *testing.T) {
+	w := newWorld(t)
+	w.produce(2, 3)
+	w.fetch("m", atMost(1)).is("0-1*1")
+	w.is(w.ack("m", all(1, 1, Release)), "ok")
+	p := w.partitions[key]
+	read := func(from kafka.Offset) (got replica.FetchedPartition) {
+		w.loop.Do(func() {
+			ask := replica.FetchPartition{Partition: jobs, Offset: from, MaxBytes: 1 << 20, CurrentLeaderEpoch: -1, LastFetchedEpoch: -1}
+			w.replicas.Fetch(replica.FetchRequest{ReplicaID: replica.ConsumerReplica, MaxBytes: 1 << 20, Partitions: []replica.FetchPartition{ask}}, func(r replica.FetchResult) { got = r.Partitions[0] })
+		})
+		return got
+	}
+	runs, _ := p.acquire(acquisition{member: "n", from: 1, max: 9, batchSize: 9, records: read(2).Records})
+	if want := []Run{{2, 4, 1}}; !slices.Equal(runs, want) {
+		t.Errorf("acquired %v, want %v", runs, want)
+	}
+	w.is(w.inFlight(), "0:AxAAA")
+}
+
 // An acquisition ends after a time, unless it is renewed.
 func TestLocksEnd(t *testing.T) {
 	w := newWorld(t)

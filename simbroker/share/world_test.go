@@ -125,7 +125,7 @@ type asked struct {
 func (w *world) fetch(member string, change ...func(*FetchRequest)) *asked {
 	req := FetchRequest{
 		Member:  Member{GroupID: "G1", MemberID: member, Epoch: w.sessions[member]},
-		MaxWait: time.Second, MinBytes: 1, MaxBytes: 1 << 20, MaxRecords: 500, AckRules: AckRules{KnowsRenew: true},
+		MaxWait: time.Second, MinBytes: 1, MaxBytes: 1 << 20, MaxRecords: 500, BatchSize: 500, AckRules: AckRules{KnowsRenew: true},
 	}
 	if req.Epoch == firstEpoch {
 		req.Add = []TopicPartition{{jobsID, 0}}

@@ -34,6 +34,7 @@ func (c *call) shareFetch(req *kmsg.ShareFetchRequest) {
 		MinBytes:   int(req.MinBytes),
 		MaxBytes:   int(req.MaxBytes),
 		MaxRecords: int(req.MaxRecords),
+		BatchSize:  int(req.BatchSize),
 		Exact:      req.Version >= 2 && req.ShareAcquireMode == 1,
 		AckRules:   share.AckRules{KnowsRenew: req.Version >= 2, Renews: renews},
 	}
