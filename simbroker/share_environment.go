@@ -9,11 +9,12 @@ import (
 // shareEnvironment is what the share partitions of a broker need from elsewhere.
 func shareEnvironment(n *node, brokers *nodes, store *share.Store) share.Environment {
 	return share.Environment{
-		Replicas:  n.replicas,
-		Store:     store,
-		Topic:     n.topicName,
-		Settings:  func(id string) share.Settings { return shareSettings(n.groupConfig(id)) },
-		EndOffset: func(tp kafka.TopicPartition, done func(kafka.Offset, error)) { brokers.endOffset(n, tp, done) },
+		Replicas:    n.replicas,
+		Store:       store,
+		Topic:       n.topicName,
+		Settings:    func(id string) share.Settings { return shareSettings(n.groupConfig(id)) },
+		MaxSessions: int(n.agent.Config().Int("group.share.max.share.sessions")),
+		EndOffset:   func(tp kafka.TopicPartition, done func(kafka.Offset, error)) { brokers.endOffset(n, tp, done) },
 	}
 }
 

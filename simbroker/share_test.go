@@ -129,3 +129,25 @@ func TestShareGroupOverTCP(t *testing.T) {
 	}
 	awaitShare(t, ctx, admin, "s", 2, 0)
 }
+
+// A broker has as many share sessions as it is set to (group.share.max.share.sessions).
+func TestShareSessionLimit(t *testing.T) {
+	c, err := simbroker.Start(simbroker.Config{
+		Brokers: 1, Clock: simbroker.Simulated(time.UnixMilli(1_000_000)), Properties: map[string]string{"group.share.max.share.sessions": "1"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for member, want := range []int16{0, 133} {
+		req := kmsg.NewPtrShareFetchRequest()
+		req.Version, req.GroupID, req.MemberID = 2, new("G1"), new(fmt.Sprint(member))
+		resp, err := c.Request(t.Context(), 1, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := resp.(*kmsg.ShareFetchResponse).ErrorCode; got != want {
+			t.Errorf("member %d: error %d, want %d", member, got, want)
+		}
+	}
+}

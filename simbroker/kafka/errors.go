@@ -89,6 +89,7 @@ const (
 	ErrInvalidRecordState                 Error = "INVALID_RECORD_STATE"
 	ErrShareSessionNotFound               Error = "SHARE_SESSION_NOT_FOUND"
 	ErrInvalidShareSessionEpoch           Error = "INVALID_SHARE_SESSION_EPOCH"
+	ErrShareSessionLimitReached           Error = "SHARE_SESSION_LIMIT_REACHED"
 	ErrFencedStateEpoch                   Error = "FENCED_STATE_EPOCH"
 	ErrStreamsInvalidTopology             Error = "STREAMS_INVALID_TOPOLOGY"
 	ErrLogDirNotFound                     Error = "LOG_DIR_NOT_FOUND"

@@ -69,12 +69,16 @@ func (b *Broker) session(k memberKey, epoch int32) (*session, error) {
 // nextEpoch is the epoch after another, which never is the first one again.
 func nextEpoch(epoch int32) int32 { return max(1, epoch+1) }
 
-// open opens a session, in place of one that the member may have.
-func (b *Broker) open(k memberKey, client any) *session {
+// open opens a session, in place of one that the member may have. Where there are
+// as many as there may be, none makes room: SHARE_SESSION_LIMIT_REACHED.
+func (b *Broker) open(k memberKey, client any) (*session, error) {
+	if b.sessions[k] == nil && len(b.sessions) >= b.env.MaxSessions {
+		return nil, kafka.ErrShareSessionLimitReached
+	}
 	s := &session{epoch: nextEpoch(firstEpoch), client: client}
 	b.sessions[k] = s
 	b.connections[k] = client
-	return s
+	return s, nil
 }
 
 // update adds partitions to a session and removes those that the member does

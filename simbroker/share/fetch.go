@@ -65,15 +65,16 @@ type FetchResult struct {
 }
 
 // Fetch serves ShareFetch. It waits up to MaxWait for something to acquire.
-// Errors: SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH, INVALID_REQUEST,
-// UNKNOWN_SERVER_ERROR while a topic of the session does not exist.
+// Errors: SHARE_SESSION_NOT_FOUND, SHARE_SESSION_LIMIT_REACHED,
+// INVALID_SHARE_SESSION_EPOCH, INVALID_REQUEST, UNKNOWN_SERVER_ERROR while a
+// topic of the session does not exist.
 func (b *Broker) Fetch(req FetchRequest, done func(FetchResult, error)) {
 	s, err := b.session(req.key(), req.Epoch)
 	switch {
 	case err == nil && s == nil && acknowledges(req.Acks):
 		err = kafka.ErrInvalidRequest // nothing can be the member's yet
 	case err == nil && s == nil:
-		s = b.open(req.key(), req.Client)
+		s, err = b.open(req.key(), req.Client)
 	}
 	if err != nil {
 		done(FetchResult{}, err)

@@ -75,6 +75,8 @@ type Environment struct {
 	Topic func(kafka.TopicID) (string, bool)
 	// Settings are those of one group.
 	Settings func(groupID string) Settings
+	// MaxSessions is how many sessions the broker has at most, of all groups.
+	MaxSessions int
 	// EndOffset asks a partition's leader for the high watermark. done is invoked
 	// once, in a later event or before the call returns.
 	EndOffset func(tp kafka.TopicPartition, done func(kafka.Offset, error))

@@ -206,6 +206,19 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// A broker has no more sessions than it may have: none is given up for another.
+func TestTooManySessions(t *testing.T) {
+	w := newWorld(t)
+	for _, member := range []string{"a", "b", "c", "d"} {
+		w.fetch(member).is("waits")
+	}
+	w.fetch("e").is("SHARE_SESSION_LIMIT_REACHED")
+	w.sessions["a"] = 0
+	w.fetch("a").is("waits") // it takes its own place
+	w.is(w.acknowledge("b", func(r *AckRequest) { r.Epoch, r.Acks = finalEpoch, nil }), "ok")
+	w.fetch("e").is("waits")
+}
+
 // A session that is closed, or whose client is gone, gives back what its member
 // has.
 func TestSessionsEnd(t *testing.T) {

@@ -58,7 +58,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) restart() {
 	w.sessions = make(map[string]int32)
 	w.Broker = New(w.host, Environment{
-		Replicas: w.replicas, Store: w.store,
+		Replicas: w.replicas, Store: w.store, MaxSessions: 4,
 		Topic:     func(id kafka.TopicID) (string, bool) { return jobs.Topic, id == jobsID },
 		Settings:  func(string) Settings { return w.settings },
 		EndOffset: func(tp kafka.TopicPartition, done func(kafka.Offset, error)) { done(w.end(tp)) },

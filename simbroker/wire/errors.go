@@ -119,6 +119,7 @@ var codes = map[kafka.Error]int16{
 	kafka.ErrFencedStateEpoch:                   124,
 	kafka.ErrInvalidRegularExpression:           128,
 	kafka.ErrStreamsInvalidTopology:             130,
+	kafka.ErrShareSessionLimitReached:           133,
 }
 
 // codeOf is the code of an error: 0 for nil, and that of the kafka.Error it
