@@ -58,7 +58,7 @@ type explanation struct{ meaning, remedy string }
 var unknownReasons = map[lag.Reason]explanation{
 	lag.ReasonNone: {"What holds it could not be told.", ""},
 	lag.ReasonNotYetConfirmed: {
-		"Everything says that nobody will end it, for the first time: the proof needs a second look.",
+		"Everything says that nobody will end it; the proof needs a second look, and more than half of the brokers to say who leads.",
 		"Look again, for longer.",
 	},
 	lag.ReasonStaleAnswer: {
@@ -90,7 +90,7 @@ var unknownReasons = map[lag.Reason]explanation{
 		"Grant DESCRIBE on the cluster (see the rights that were missed), and look again.",
 	},
 	lag.ReasonLeaderChanged: {
-		"The partition's leader changed while it was looked up.",
+		"The partition's leader changed while it was looked up, or another broker knows of a newer one.",
 		"Look again.",
 	},
 	lag.ReasonLeaderUnreachable: {
@@ -106,7 +106,7 @@ var unknownReasons = map[lag.Reason]explanation{
 		"Look at the brokers that did not answer, and look again.",
 	},
 	lag.ReasonCoordinatorUnavailable: {
-		"A partition of " + stateTopic + " has no leader, or has just got another one.",
+		"A partition of " + stateTopic + " has no leader, or has just got another one, of which not all brokers know.",
 		"Bring back the replicas of " + stateTopic + ", and look again.",
 	},
 	lag.ReasonAPIMissing: {
