@@ -28,10 +28,16 @@ type Judge struct {
 // life is what one exporter showed before.
 type life struct {
 	last     *verdict
-	counters map[string]float64
+	counters map[string]counted
 	seen     map[ref]*sight
 	blocked  map[ref]blockage
 	watched  map[ref]*watched
+}
+
+// counted is a counter as it was last shown, by a sweep that began at s.
+type counted struct {
+	value float64
+	s     moment
 }
 
 // sight is the last look at one partition.
@@ -62,7 +68,7 @@ func (j *Judge) Learned(truth *Truth) { j.truth = truth }
 func (j *Judge) Judge(sc Scrape) []Violation {
 	l := j.lives[sc.Exporter]
 	if l == nil {
-		l = &life{counters: map[string]float64{}, seen: map[ref]*sight{}, blocked: map[ref]blockage{}, watched: map[ref]*watched{}}
+		l = &life{counters: map[string]counted{}, seen: map[ref]*sight{}, blocked: map[ref]blockage{}, watched: map[ref]*watched{}}
 		j.lives[sc.Exporter] = l
 	}
 	v := &verdict{judge: j, life: l, scrape: sc, s: momentOf(sc.Start), e: momentOf(sc.End)}
@@ -152,11 +158,10 @@ func (v *verdict) types() {
 		}
 		if s.kind == dto.MetricType_COUNTER || s.kind == dto.MetricType_HISTOGRAM {
 			before, ok := v.life.counters[series]
-			anew := v.life.last != nil && v.truth().renewed(s.labels["topic"], v.life.last.s, v.e)
-			if ok && s.value < before && !anew {
-				v.wrong(s, fmt.Sprintf("%v or more", before), "a counter falls")
+			if ok && s.value < before.value && !v.truth().renewed(s.labels["topic"], before.s, v.e) {
+				v.wrong(s, fmt.Sprintf("%v or more", before.value), "a counter falls")
 			}
-			v.life.counters[series] = s.value
+			v.life.counters[series] = counted{s.value, v.s}
 		}
 	}
 }

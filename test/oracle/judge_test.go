@@ -576,6 +576,50 @@ func TestLogStartUnderRetention(t *testing.T) {
 	}
 }
 
+// TestTopicMadeAnew: a topic that is made anew has the commits that its coordinator,
+// away when it was deleted, has not dropped; its counters begin at 0, however long
+// nothing was shown of it.
+func TestTopicMadeAnew(t *testing.T) {
+	anew := []Act{did(DeleteTopic, -40, Act{Topic: "t"}), did(CreateTopic, -30, Act{Topic: "t", Replicas: [][]int32{{1, 2}, {2, 1}}})}
+	away := []Act{did(KillBroker, -45, Act{Broker: 2}), did(Leader, -20, Act{Topic: "t", Partition: 1, Broker: 1})}
+	for _, tt := range []struct {
+		reason string
+		acts   []Act
+		want   bool // the commit may be there
+	}{{"all have heard", anew, false}, {"a broker was away", append(away, anew...), true}} {
+		truth, err := Learn(resting(tt.acts...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, none := truth.commits[commitKey{"g", placeKey{"t", 1, 0}}].values(momentOf(at(0)), momentOf(at(0.1)))
+		if got := len(values) > 0; got != tt.want || !none {
+			t.Errorf("%s: commits %v, none %v", tt.reason, values, none)
+		}
+	}
+	truth, err := Learn(resting(anew...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge := NewJudge(truth)
+	falls := false
+	for _, sc := range []struct {
+		second float64
+		text   string
+	}{{-50, observed + `{topic="t",partition="0"} 9` + "\n"}, {-35, ""}, {-26, ""}, {-10, observed + `{topic="t",partition="0"} 1` + "\n"}, {-5, observed + `{topic="t",partition="0"} 0` + "\n"}} {
+		for _, v := range judge.Judge(Scrape{Exporter: "e", Start: at(sc.second), End: at(sc.second + 0.1), At: at(sc.second + 0.1), Period: time.Second, Text: []byte("# TYPE " + observed + " counter\n" + sc.text)}) {
+			if v.Rule == "a counter falls" {
+				falls = true
+				if sc.second != -5 {
+					t.Errorf("at %v: %v", sc.second, v)
+				}
+			}
+		}
+	}
+	if !falls {
+		t.Error("a counter that falls within one life of its topic was not found")
+	}
+}
+
 // TestForgottenTransaction: a replica that comes back after the first records of an
 // open transaction were deleted may lead without knowing of it.
 func TestForgottenTransaction(t *testing.T) {

@@ -88,6 +88,7 @@ func (l *learner) learnTopic(a Act) error {
 		t := &topic{name: a.Topic, created: a.window(), deleted: window{never, never}}
 		l.topics[a.Topic] = append(lives, t)
 		l.addPartitions(t, len(lives), a)
+		l.inheritCommits(t, len(lives))
 		return nil
 	case CreatePartitions:
 		if len(lives) == 0 {
@@ -111,6 +112,18 @@ func (l *learner) learnTopic(a Act) error {
 		}
 	}
 	return nil
+}
+
+// inheritCommits has a topic that is made anew take the commits of the one before, as
+// far as coordinators have not heard of the deletion.
+func (l *learner) inheritCommits(t *topic, life int) {
+	for _, p := range t.partitions {
+		for key, log := range l.commits {
+			if key.placeKey == (placeKey{t.name, life - 1, p.index}) {
+				l.commits[commitKey{key.group, p.placeKey}] = &commitLog{events: slices.Clone(log.events)}
+			}
+		}
+	}
 }
 
 func (l *learner) addPartitions(t *topic, life int, a Act) {
