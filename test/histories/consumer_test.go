@@ -28,18 +28,17 @@ func (p *pipeline) joinConsumers() error {
 	return p.beat()
 }
 
-// beat sends a heartbeat of the consumer protocol: with epoch 0 it joins. It says what
-// the member owns when that has changed, and takes what it is assigned: what it is to
-// give up it gives up at once, as it is between two transactions.
+// beat sends a heartbeat of the consumer protocol: with epoch 0 it joins. It says
+// everything of the member when what it owns has changed, or an answer may have been
+// lost: only then is it told its assignment again. What it is to give up it gives up
+// at once, as it is between two transactions.
 func (p *pipeline) beat() error {
 	req := kmsg.NewPtrConsumerGroupHeartbeatRequest()
 	req.Group, req.MemberID, req.MemberEpoch = pipelineGroup, p.member, p.generation
 	joins := p.generation == 0
-	if joins {
+	if joins || !p.told {
 		req.RebalanceTimeoutMillis = int32((2 * sessionTimeout).Milliseconds())
 		req.SubscribedTopicNames = []string{inputTopic}
-	}
-	if joins || !p.told {
 		req.Topics = []kmsg.ConsumerGroupHeartbeatRequestTopic{}
 		if list := p.assigned(); len(list) > 0 {
 			t := kmsg.NewConsumerGroupHeartbeatRequestTopic()
@@ -50,12 +49,16 @@ func (p *pipeline) beat() error {
 			req.Topics = append(req.Topics, t)
 		}
 	}
+	if p.coordinator(ofGroup, pipelineGroup) < 0 {
+		return errNowhere
+	}
 	sent := p.sim.Now()
 	resp, err := toCoordinator[*kmsg.ConsumerGroupHeartbeatResponse](p.client, ofGroup, pipelineGroup, 1, req)
 	if err == nil {
 		err = p.settle(ofGroup, pipelineGroup, resp.ErrorCode)
 	}
 	if err != nil {
+		p.told = false
 		if joins { // it may have
 			p.witness.Add(oracle.Act{Kind: oracle.JoinGroup, Group: pipelineGroup, Member: p.member, Topics: []string{inputTopic}, Sent: sent})
 		}
@@ -64,6 +67,7 @@ func (p *pipeline) beat() error {
 	p.told = true
 	p.generation = resp.MemberEpoch
 	p.known()
+	p.heard = sent // the answer may have waited
 	if resp.Assignment == nil {
 		return nil
 	}

@@ -205,8 +205,8 @@ func (c *client) elect(at partition, kind int8) {
 }
 
 // endHanging aborts, as Kafka's tool does, what producers left open that no
-// coordinator knows of.
-func (c *client) endHanging(at partition) error {
+// coordinator knows of: whatever has had no record for so long.
+func (c *client) endHanging(at partition, quiet time.Duration) error {
 	leader := c.leader(at)
 	if leader < 0 {
 		return errNowhere
@@ -224,7 +224,7 @@ func (c *client) endHanging(at partition) error {
 		return err
 	}
 	for _, p := range got.ActiveProducers {
-		if p.CurrentTxnStartOffset < 0 {
+		if p.CurrentTxnStartOffset < 0 || c.sim.Now().Sub(time.UnixMilli(p.LastTimestamp)) < quiet {
 			continue
 		}
 		abort := kmsg.NewPtrWriteTxnMarkersRequest()
