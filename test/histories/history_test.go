@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/lso-exporter/lso-exporter/simbroker"
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/test/histories/check"
 	"github.com/lso-exporter/lso-exporter/test/oracle"
 	"github.com/lso-exporter/lso-exporter/test/witness"
@@ -142,6 +143,7 @@ type play struct {
 	temper   temper
 	hangs    bool                // brokers do not verify, so that late writes hang (rule G24)
 	retains  bool                // records of some topics are deleted when they are old
+	renews   bool                // a topic is deleted and created again
 	consumer [2]bool             // which instances of the pipeline speak the consumer protocol
 	ids      map[string][16]byte // of topics
 	written  int                 // values so far
@@ -245,7 +247,7 @@ type history struct {
 
 // playHistory plays the history of a seed.
 func playHistory(t testing.TB, seed uint64) *history {
-	p := &play{temper: temperOf(seed), hangs: seed%5 == 0, retains: seed%3 == 2, consumer: consumersOf(seed), ids: map[string][16]byte{}, ledger: check.NewLedger(), offsets: check.NewOffsets(), logs: map[partition]check.Log{}}
+	p := &play{temper: temperOf(seed), hangs: seed%5 == 0, retains: seed%3 == 2, renews: seed%4 == 2, consumer: consumersOf(seed), ids: map[string][16]byte{}, ledger: check.NewLedger(), offsets: check.NewOffsets(), logs: map[partition]check.Log{}}
 	all := maps.Clone(properties)
 	if p.hangs {
 		all["transaction.partition.verification.enable"] = "false"
@@ -262,7 +264,7 @@ func playHistory(t testing.TB, seed uint64) *history {
 	}
 	s := &stage{t: t, sim: sim, begun: time.Now().Add(-sim.Now().Sub(epoch)), witness: witness.New([]int32{1, 2, 3}, timing, sim.Now())}
 	h := &history{stage: s, play: p, seed: seed}
-	s.tell("a %v history of seed %d, hangs: %v, retains: %v, consumers: %v", p.temper, seed, p.hangs, p.retains, p.consumer)
+	s.tell("a %v history of seed %d, hangs: %v, retains: %v, renews: %v, consumers: %v", p.temper, seed, p.hangs, p.retains, p.renews, p.consumer)
 	director := s.prepare("director", seed)
 	s.begin(director, func() { h.direct(director.client(p)) })
 	defer func() { // a broken invariant panics
@@ -319,6 +321,11 @@ func (h *history) direct(c *client) {
 	exporter := h.newActor("exporter")
 	h.begin(exporter.actor, func() { exporter.actor.observe(&h.scrapes) })
 
+	if h.renews {
+		renewer := h.newActor("renewer")
+		h.begin(renewer.actor, renewer.renew)
+	}
+
 	c.pause(c.some(60*time.Second, 150*time.Second))
 	h.end(c)
 }
@@ -342,9 +349,13 @@ func (h *history) end(c *client) {
 	for limit := h.since() + 2*time.Minute; !c.whole() && h.since() < limit; {
 		c.pause(time.Second)
 	}
-	c.pause(45 * time.Second)                                    // open transactions reach their timeout
-	for _, at := range all(inputTopic, mixedTopic, looseTopic) { // in the others the pipeline works
-		c.until("ends what hangs in "+at.String(), func() bool { return c.endHanging(at) == nil })
+	c.pause(45 * time.Second) // open transactions reach their timeout
+	for _, at := range all(inputTopic, mixedTopic, looseTopic) {
+		c.until("ends what hangs in "+at.String(), func() bool { return c.endHanging(at, 0) == nil })
+	}
+	// Where the pipeline works, what hangs is what is older than its transactions.
+	for _, at := range append(all(outputTopic), partition{Topic: kafka.ConsumerOffsetsTopic}, partition{Topic: kafka.ConsumerOffsetsTopic, Index: 1}) {
+		c.until("ends what hangs in "+at.String(), func() bool { return c.endHanging(at, time.Minute) == nil })
 	}
 	c.pause(3 * time.Second)
 	h.drain(c)
