@@ -12,13 +12,15 @@ import (
 )
 
 // PrincipalRules are the rules by which the name of a certificate becomes that of
-// a principal (ssl.principal.mapping.rules, KIP-371), the first that matches.
+// a principal (ssl.principal.mapping.rules, KIP-371), the first whose pattern
+// matches the whole name. What it makes of the name is the name with each match of
+// the pattern replaced.
 type PrincipalRules []principalRule
 
 type principalRule struct {
-	pattern     *regexp.Regexp // nil stands for DEFAULT: the name as it is
-	replacement string
-	fold        string // L, U or nothing
+	whole *regexp.Regexp // what the name must match; nil stands for DEFAULT: the name as it is
+	substitution
+	fold string // L, U or nothing
 }
 
 // principalRuleForm matches one rule, with the comma after it.
@@ -33,20 +35,18 @@ func ParsePrincipalRules(text string) (PrincipalRules, error) {
 			return nil, fmt.Errorf("invalid rule: %q; expected DEFAULT or RULE:PATTERN/REPLACEMENT/[LU]", rest)
 		}
 		rest = rest[len(m[0]):]
-		rule := principalRule{replacement: groupReference.ReplaceAllString(m[3], "$${$1}"), fold: m[4]}
+		rule := principalRule{substitution: substitution{replacement: m[3]}, fold: m[4]}
 		if m[1] == "" {
 			var err error
-			if rule.pattern, err = regexp.Compile("^(?:" + m[2] + ")$"); err != nil {
-				return nil, fmt.Errorf("invalid rule: %w", err)
+			if rule.pattern, err = regexp.Compile(m[2]); err != nil {
+				return nil, fmt.Errorf("invalid rule: %w; patterns are RE2's, without lookaround, back references and possessive repetition", err)
 			}
+			rule.whole = regexp.MustCompile(`\A(?:` + m[2] + `)\z`)
 		}
 		rules = append(rules, rule)
 	}
 	return rules, nil
 }
-
-// groupReference is how Java's patterns name a group in a replacement.
-var groupReference = regexp.MustCompile(`\$(\d)`)
 
 var errNoPrincipal = errors.New("no rule applies to the name of the certificate")
 
@@ -58,12 +58,15 @@ func (rules PrincipalRules) of(c *x509.Certificate) (string, error) {
 	}
 	for _, rule := range rules {
 		switch {
-		case rule.pattern == nil:
+		case rule.whole == nil:
 			return "User:" + name, nil
-		case !rule.pattern.MatchString(name):
+		case !rule.whole.MatchString(name):
 			continue
 		}
-		mapped := rule.pattern.ReplaceAllString(name, rule.replacement)
+		mapped, err := rule.replaceAll(name)
+		if err != nil {
+			return "", err
+		}
 		switch rule.fold {
 		case "L":
 			mapped = strings.ToLower(mapped)

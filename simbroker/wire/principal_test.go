@@ -49,6 +49,7 @@ func TestDistinguishedName(t *testing.T) {
 	}
 }
 
+// Principals are what Kafka 4.3.1 makes of the name, none where it fails.
 func TestPrincipalRules(t *testing.T) {
 	alice := []pkix.AttributeTypeAndValue{country("DE"), unit("Ops"), commonName("Alice")}
 	for _, test := range []struct{ rules, want string }{
@@ -56,9 +57,34 @@ func TestPrincipalRules(t *testing.T) {
 		{"RULE:^CN=(.*?),OU=(.*?),.*$/$1@$2/L", "User:alice@ops"},
 		{"RULE:^CN=(.*?),OU=Other.*$/$1/, RULE:CN=([^,]*).*/$1/U,DEFAULT", "User:ALICE"},
 		{"RULE:^CN=(.*?)$/$1/,DEFAULT", "User:Alice,OU=Ops,C=DE"},
+		{`RULE:^CN=(.*?),.*$/$1\/x/`, "User:Alice/x"},
+		{"RULE:.*/anon/", "User:anonanon"},
+		{"RULE:CN=(.*?),OU=(.*?),C=(.*?)/$1@$2,$3;/U", "User:ALICE@OPS,;DE"},
+		{"RULE:^CN=(.*?),.*$/$1-$9/", "User:Alice-$9"},
+		{`RULE:^CN=(.*?),.*$/$1\-x/`, "User:Alice-x"},
+		{"RULE:^CN=(?<n>.*?),.*$/${n}/", "User:Alice"},
+		{"RULE:^CN=(?<n>.*?),.*$/${m}/", ""},
+		{"RULE:^CN=(.*?),.*$/$10/", "User:Alice0"},
+		{"RULE:^CN=(.*?),.*$/$8 $9/", ""},
+		{"RULE:^CN=.*/$1/", ""},
+		{"RULE:^CN=.*/$0/", "User:CN=Alice,OU=Ops,C=DE"},
+		{"RULE:^CN=(.*?),.*$/$/", ""},
+		{"RULE:^CN=(.*?),.*$/$1$x/", ""},
+		{"RULE:(CN|OU|C)=([^,]*),?.*/$2/", "User:Alice"},
+		{"RULE:CN=(.*?)(,UID=.*)?,.*/$1$2/", "User:Alice"},
+		{"RULE:^CN=(.*?),.*$/$12$01/", "User:Alice2Alice"},
+		{"RULE:(?i)^cn=(.*?),.*$/$1/", "User:Alice"},
+		{`RULE:^CN=(.*?),.*$/\$1/`, "User:$1"},
+		{"RULE:(.)*/$1/", "User:E"},
+		{"RULE:([A-Z]+=)?[^,]*,?.*?/<$1>/", "User:<CN=><OU=><C=><>"},
+		{`RULE:\bOU.*|C.*/y/`, "User:y"},
+		{"RULE:(C|CN=.*|)/[$1]/", "User:[C][]N[]=[]A[]l[]i[]c[]e[],[]O[]U[]=[]O[]p[]s[],[C][]=[]D[]E[]"},
+		{"RULE:^CN=(.*?),.*$/$1,x/", "User:Alice,x"},
+		{"RULE:/x/,DEFAULT", "User:CN=Alice,OU=Ops,C=DE"},
+		{"RULE:.*//", "User:"},
 		{"RULE:^OU=(.*?)$/$1/,DEFAULT", "User:CN=Alice,OU=Ops,C=DE"},
 		{"RULE:^OU=(.*?)$/$1/", ""},
-		{`RULE:^CN=(.*?),.*$/$1\/x/`, `User:Alice\/x`},
+		{`RULE:.*/x\\/`, `User:x\x\`},
 	} {
 		rules, err := ParsePrincipalRules(test.rules)
 		if err != nil {
@@ -69,7 +95,7 @@ func TestPrincipalRules(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", test.rules, got, err, test.want)
 		}
 	}
-	for _, text := range []string{"RULE:a", "RULE:(/b/", "LOWER", "RULE:a/b/X", "DEFAULT DEFAULT"} {
+	for _, text := range []string{"RULE:a", "RULE:(/b/", "LOWER", "RULE:a/b/X", "DEFAULT DEFAULT", "RULE:^CN=(?!x).*/x/"} {
 		if rules, err := ParsePrincipalRules(text); err == nil {
 			t.Errorf("%s gives %v", text, rules)
 		}
