@@ -106,6 +106,19 @@ func TestNothingIsDoneWithoutRights(t *testing.T) {
 	})
 }
 
+// Share coordinators are told to brokers only.
+func TestShareCoordinatorsAreForBrokers(t *testing.T) {
+	loop := clock.NewSimulated(time.UnixMilli(0))
+	server := NewServer(&Broker{ID: 1, Loop: loop, Host: clock.NewHost(loop), Authorizer: nothingAllowed{}})
+	req := kmsg.NewPtrFindCoordinatorRequest()
+	req.Version, req.CoordinatorType, req.CoordinatorKeys = 6, shareCoordinator, []string{"g:AAAAAAAAAAAAAAAAAAAAAQ:0"}
+	var got []kmsg.FindCoordinatorResponseCoordinator
+	server.Handle(ConnInfo{}, req, func(resp kmsg.Response) { got = resp.(*kmsg.FindCoordinatorResponse).Coordinators })
+	if len(got) != 1 || got[0].ErrorCode != 31 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // adapt makes a filled request one that asks for what there is.
 func adapt(req kmsg.Request, id kafka.TopicID) {
 	switch req := req.(type) {

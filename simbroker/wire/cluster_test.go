@@ -3,6 +3,7 @@ package wire_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -235,6 +236,22 @@ func TestFindCoordinatorForms(t *testing.T) {
 	old.CoordinatorType = 2
 	if resp := ask[*kmsg.FindCoordinatorResponse](c, 1, old); resp.ErrorCode != 42 || resp.NodeID != -1 {
 		t.Errorf("v3, a share coordinator: %+v", resp)
+	}
+	share := kmsg.NewPtrFindCoordinatorRequest()
+	share.Version, share.CoordinatorType = 6, 2
+	want := map[string]int16{
+		"g:AAAAAAAAAAAAAAAAAAAAAQ:0": 15, "a:b:AAAAAAAAAAAAAAAAAAAAAQ==:3": 15, " :AAAAAAAAAAAAAAAAAAAAAQ:0": 42,
+		"g:AAAAAAAAAAAAAAAAAAAAAQ": 42, "g:AAAA:0": 42, "g:AA/AAAAAAAAAAAAAAAAAAQ:0": 42, "g:AAAAAAAAAAAAAAAAAAAAAQ:x": 42, "": 42,
+	}
+	share.CoordinatorKeys = slices.Collect(maps.Keys(want))
+	for _, found := range ask[*kmsg.FindCoordinatorResponse](c, 1, share).Coordinators {
+		if found.ErrorCode != want[found.Key] || found.NodeID != -1 {
+			t.Errorf("v6, a share coordinator: %+v", found)
+		}
+	}
+	share.Version, share.CoordinatorKeys = 5, share.CoordinatorKeys[:1]
+	if found := ask[*kmsg.FindCoordinatorResponse](c, 1, share).Coordinators[0]; found.ErrorCode != 42 {
+		t.Errorf("v5, a share coordinator: %+v", found)
 	}
 	many := kmsg.NewPtrFindCoordinatorRequest()
 	many.Version, many.CoordinatorKeys = 6, []string{"g", "h"}
