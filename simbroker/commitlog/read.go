@@ -29,8 +29,12 @@ func (l *Log) Read(r Read) (Records, []AbortedTxn, error) {
 	if r.From < l.logStart || r.From > l.logEnd {
 		return Records{}, nil, kafka.ErrOffsetOutOfRange
 	}
-	s, first := l.locate(r.From)
-	if r.From >= r.Bound || s == nil {
+	var s *segment
+	var first int
+	if r.From < r.Bound {
+		s, first = l.locate(r.From)
+	}
+	if s == nil {
 		if r.Aborted {
 			return Records{}, []AbortedTxn{}, nil
 		}

@@ -28,11 +28,7 @@ type followerSession struct {
 	spare    []*followed // empty
 	outside  []*followed // in whose ISR the follower is not
 	moved    []*followed // those of the last fetch
-	reading  fetch       // of the partitions with news
-	// result was the last answer. Its array is used for the next one: a follower has
-	// taken an answer in when it fetches again, and after a fetch that it has given up
-	// it begins another session.
-	result []FetchedPartition
+	reading  reading     // the last one
 
 	waiting bool   // a fetch does, for which there may not be enough (rule D7)
 	due     bool   // it will be answered in the next event
@@ -40,6 +36,14 @@ type followerSession struct {
 	req     FetchRequest
 	done    func(FetchResult)
 	timer   *clock.Timer
+}
+
+// reading reads the partitions of a session with news. The next one uses its arrays,
+// that of the answer too: a follower has taken an answer in when it fetches again, and
+// after a fetch that it has given up it begins another session.
+type reading struct {
+	fetch
+	got []FetchedPartition
 }
 
 // followed is a partition of a session.
@@ -187,16 +191,19 @@ func (fp *followed) notice() {
 // wait.
 func (s *followerSession) read(req FetchRequest) (result FetchResult, enough bool) {
 	f := &s.reading
+	if len(s.news) > fewPartitions {
+		f = &reading{} // not worth keeping
+	}
 	at, parts := again(f.req.Partitions, len(s.news)), again(f.parts, len(s.news))
 	for i, fp := range s.news {
 		at[i], parts[i] = fp.at, fp.p
 	}
 	f.among, f.req, f.parts = s.among, req, parts
 	f.req.Partitions = at
-	result, enough = f.read(s.result, false)
-	s.result = result.Partitions
+	result, enough = f.read(f.got, false)
+	f.got = result.Partitions
 	for i := range result.Partitions {
-		result.Partitions[i].At = f.req.Partitions[i]
+		result.Partitions[i].At = at[i]
 	}
 	return result, enough && len(s.news) > 0
 }
