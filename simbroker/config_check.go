@@ -42,15 +42,18 @@ func (cfg Config) check() ([]property.Values, [][]listenerSetting, error) {
 
 // nodeProperties are what a node would find in its server.properties.
 func (cfg Config) nodeProperties(id kafka.BrokerID) (property.Values, error) {
-	values, err := collect(cfg.Properties)
+	all := maps.Clone(cfg.Properties)
+	if all == nil {
+		all = make(map[string]string)
+	}
+	maps.Copy(all, cfg.BrokerProperties[id])
+	values, err := collect(all)
+	if err != nil && len(cfg.BrokerProperties[id]) > 0 {
+		return nil, fmt.Errorf("broker %d: %w", id, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	own, err := collect(cfg.BrokerProperties[id])
-	if err != nil {
-		return nil, fmt.Errorf("broker %d: %w", id, err)
-	}
-	maps.Copy(values, own)
 	cfg.boundReplication(values)
 	if v, ok := wire.VendorNamed(cfg.Vendor); ok && v.NoVerification {
 		values[verificationProperty] = "false"

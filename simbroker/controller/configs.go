@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -47,6 +46,15 @@ func (c *configControl) alterConfigs(a ConfigAlteration, validateOnly bool) erro
 	if err != nil {
 		return err
 	}
+	if err := c.checkTogether(a.Resource.Type, values); err != nil {
+		return err
+	}
+	if err := c.checkMinISR(a); err != nil {
+		return err
+	}
+	if err := checkSizes(values, a.Changes); err != nil {
+		return err
+	}
 	if !validateOnly {
 		c.setConfig(ConfigState{a.Resource, values})
 	}
@@ -59,13 +67,15 @@ func checkDynamic(a ConfigAlteration) error {
 	if !one && a.Resource.Name != "" {
 		return refuse(kafka.ErrInvalidRequest, "Broker id must be an integer, but it is: %s", a.Resource.Name)
 	}
-	var readOnly, perBroker []string
+	var readOnly, perListener, perBroker []string
 	for _, change := range a.Changes {
 		d, ok := property.Lookup(property.Broker, change.Name)
 		switch {
 		case !ok:
 		case d.Update == property.ReadOnly:
 			readOnly = append(readOnly, change.Name)
+		case property.PerListener(change.Name):
+			perListener = append(perListener, change.Name)
 		case d.Update == property.PerBroker && !one:
 			perBroker = append(perBroker, change.Name)
 		}
@@ -73,8 +83,58 @@ func checkDynamic(a ConfigAlteration) error {
 	if readOnly != nil {
 		return refuse(kafka.ErrInvalidRequest, "Cannot update these configs dynamically: [%s]", strings.Join(readOnly, ", "))
 	}
+	if perListener != nil {
+		return refuse(kafka.ErrInvalidRequest, "These security configs can be dynamically updated only per-listener using the listener prefix: [%s]", strings.Join(perListener, ", "))
+	}
 	if perBroker != nil {
 		return refuse(kafka.ErrInvalidRequest, "Cannot update these configs at default cluster level, broker id must be specified: [%s]", strings.Join(perBroker, ", "))
+	}
+	return nil
+}
+
+// checkTogether refuses values of a topic or a group that are legal by themselves
+// and not beside each other. Brokers look at their own.
+func (m *metadata) checkTogether(r property.Resource, values property.Values) error {
+	var err error
+	switch r {
+	case property.Topic:
+		err = m.config.CheckTopic(values)
+	case property.Group:
+		err = m.config.CheckGroup(values)
+	}
+	if err != nil {
+		return refuse(kafka.ErrInvalidConfig, "%s", err.Error())
+	}
+	return nil
+}
+
+// checkMinISR refuses to change the minimum of ISRs for one broker, and to leave
+// the cluster without one, while partitions have eligible leader replicas.
+func (c *configControl) checkMinISR(a ConfigAlteration) error {
+	const name = "min.insync.replicas"
+	if a.Resource.Type != property.Broker || !c.image.usesELR() {
+		return nil
+	}
+	_, had := c.image.config(a.Resource)[name]
+	i := slices.IndexFunc(a.Changes, func(change ConfigChange) bool { return change.Name == name })
+	removed := i >= 0 && a.Changes[i].Op == DeleteConfig || i < 0 && a.Replace && had
+	switch {
+	case a.Resource.Name != "" && (i >= 0 || removed):
+		return refuse(kafka.ErrInvalidConfig, "Broker-level min.insync.replicas cannot be altered while ELR is enabled.")
+	case removed:
+		return refuse(kafka.ErrInvalidConfig, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
+	}
+	return nil
+}
+
+// maxValueSize is how many bytes a value may have.
+const maxValueSize = 32767
+
+func checkSizes(values property.Values, changes []ConfigChange) error {
+	for _, change := range changes {
+		if len(values[change.Name]) > maxValueSize {
+			return refuse(kafka.ErrInvalidConfig, "The configuration value cannot be added because it exceeds the maximum value size of %d bytes.", maxValueSize)
+		}
 	}
 	return nil
 }
@@ -108,21 +168,21 @@ func applyChange(r property.Resource, values property.Values, change ConfigChang
 	case change.Null:
 		return refuse(kafka.ErrInvalidRequest, "Null value not supported for : %s", change.Name)
 	}
-	value := strings.TrimSpace(change.Value)
+	value := change.Value
 	if change.Op == AppendConfig || change.Op == SubtractConfig {
 		if !known || d.Type != property.List {
 			return refuse(kafka.ErrInvalidConfig, "Can't %s to key %s because its type is not LIST.", opName(change.Op), change.Name)
 		}
-		value = changeList(d, values, change.Op, value)
+		value = changeList(d, values, change.Op, strings.TrimSpace(value))
 	}
-	var bad *property.ValueError
-	if err := property.CheckValue(r, change.Name, value); errors.As(err, &bad) {
-		if r == property.Broker {
-			return refuse(kafka.ErrInvalidRequest, "Invalid value %s for configuration %s: %s", bad.Value, bad.Name, bad.Reason)
+	if r == property.Broker {
+		if err := property.CheckDynamic(change.Name, value); err != nil {
+			return refuse(kafka.ErrInvalidRequest, "%s", err.Error())
 		}
-		return refuse(kafka.ErrInvalidConfig, "%s", bad.Error())
+	} else if err := property.CheckValue(r, change.Name, value); err != nil {
+		return refuse(kafka.ErrInvalidConfig, "%s", err.Error())
 	}
-	values[change.Name] = value
+	values[change.Name] = strings.TrimSpace(value)
 	return nil
 }
 

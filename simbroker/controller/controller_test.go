@@ -449,6 +449,19 @@ func TestAlterConfigs(t *testing.T) {
 		{"per-broker property cluster-wide", ConfigResource{Type: property.Broker}, ConfigChange{Name: "listeners", Value: "PLAINTEXT://:1"}, kafka.ErrInvalidRequest},
 		{"broker that is no number", ConfigResource{property.Broker, "one"}, ConfigChange{Name: "producer.id.expiration.ms", Value: "5"}, kafka.ErrInvalidRequest},
 		{"unknown broker property", BrokerResource(1), ConfigChange{Name: "my.plugin", Value: "x"}, nil},
+		{"properties that do not agree", topic, ConfigChange{Name: "max.compaction.lag.ms", Value: "10"}, nil},
+		{"properties that do not agree", topic, ConfigChange{Name: "min.compaction.lag.ms", Value: "11"}, kafka.ErrInvalidConfig},
+		{"tiered storage that there is not", topic, ConfigChange{Name: "remote.storage.enable", Value: "true"}, kafka.ErrInvalidConfig},
+		{"value as long as can be", BrokerResource(1), ConfigChange{Name: "my.plugin", Value: strings.Repeat("x", 32767)}, nil},
+		{"value that is too long", BrokerResource(1), ConfigChange{Name: "my.plugin", Value: strings.Repeat("x", 32768)}, kafka.ErrInvalidConfig},
+		{"rate of a running broker", BrokerResource(1), ConfigChange{Name: "leader.replication.throttled.rate", Value: "1"}, nil},
+		{"rate that is none", BrokerResource(1), ConfigChange{Name: "leader.replication.throttled.rate", Value: "abc"}, kafka.ErrInvalidRequest},
+		{"listeners that are none", BrokerResource(1), ConfigChange{Name: "listeners", Value: "garbage"}, kafka.ErrInvalidRequest},
+		{"key without a listener", BrokerResource(1), ConfigChange{Name: "ssl.keystore.key", Value: "x"}, kafka.ErrInvalidRequest},
+		{"minimum of ISRs of one broker", BrokerResource(1), ConfigChange{Name: "min.insync.replicas", Value: "1"}, kafka.ErrInvalidConfig},
+		{"minimum of ISRs", ConfigResource{Type: property.Broker}, ConfigChange{Name: "min.insync.replicas", Value: "1"}, nil},
+		{"no minimum of ISRs", ConfigResource{Type: property.Broker}, ConfigChange{Name: "min.insync.replicas", Op: DeleteConfig}, kafka.ErrInvalidConfig},
+		{"group beyond the broker's bounds", ConfigResource{property.Group, "g"}, ConfigChange{Name: "consumer.session.timeout.ms", Value: "44999"}, kafka.ErrInvalidConfig},
 		{"group that does not exist", ConfigResource{property.Group, "g"}, ConfigChange{Name: "consumer.session.timeout.ms", Value: "45000"}, nil},
 	} {
 		err := alter(r.resource, r.change)
@@ -465,6 +478,10 @@ func TestAlterConfigs(t *testing.T) {
 	}
 	if _, ok := got.Config["retention.ms"]; ok || got.Config["cleanup.policy"] != "compact" {
 		t.Errorf("topic has %v", got.Config)
+	}
+	replaced := c.AlterConfigs([]ConfigAlteration{{Resource: ConfigResource{Type: property.Broker}, Replace: true}}, false)[0].Err
+	if !errors.Is(replaced, kafka.ErrInvalidConfig) {
+		t.Errorf("minimum of ISRs left out: %v", replaced)
 	}
 	if c.image.ClusterConfig()["transaction.partition.verification.enable"] != "false" {
 		t.Errorf("cluster has %v", c.image.ClusterConfig())

@@ -46,6 +46,9 @@ func (c *topicControl) createTopic(t NewTopic, validateOnly bool, before []NewTo
 	if err != nil {
 		return CreatedTopic{Err: err}
 	}
+	if err := c.checkTogether(property.Topic, config); err != nil {
+		return CreatedTopic{Err: err}
+	}
 	if t.Partitions > maxNewPartitions {
 		return CreatedTopic{Err: refuse(kafka.ErrPolicyViolation, "Excessively large number of partitions per request.")}
 	}

@@ -90,8 +90,9 @@ func ParseAssignment(s string) (Setting, error) {
 	return Setting{Name: name, Value: strings.TrimSpace(value)}, nil
 }
 
-// Collect checks settings as a broker does when it starts, and gathers them,
-// later ones winning. The error is a *SettingError.
+// Collect checks settings as a broker does when it starts, each by itself and
+// all together, and gathers them, later ones winning. The error is a
+// *SettingError.
 func Collect(settings ...Setting) (Values, error) {
 	values := make(Values, len(settings))
 	for _, s := range settings {
@@ -100,6 +101,16 @@ func Collect(settings ...Setting) (Values, error) {
 			return nil, &SettingError{Setting: s, Reason: bad.Reason, Remedy: bad.Remedy}
 		}
 		values[s.Name] = strings.TrimSpace(s.Value)
+	}
+	var bad *ValueError
+	if err := NewConfig(values).Check(); errors.As(err, &bad) {
+		wrong := Setting{Name: bad.Name, Value: bad.Value}
+		for _, s := range settings {
+			if s.Name == bad.Name {
+				wrong = s
+			}
+		}
+		return nil, &SettingError{Setting: wrong, Reason: bad.Reason, Remedy: bad.Remedy}
 	}
 	return values, nil
 }

@@ -72,8 +72,8 @@ func TestCheckValue(t *testing.T) {
 		{"log.message.timestamp.type", "CreateTime", ""},
 		{"log.message.timestamp.type", "createtime", "String must be one of: CreateTime, LogAppendTime"},
 		{"log.cleaner.min.cleanable.ratio", "0.25", ""},
-		{"log.cleaner.min.cleanable.ratio", "1.5", "Value must be between 0 and 1"},
-		{"compression.gzip.level", "0", "String must be one of: -1, 1, 2, 3, 4, 5, 6, 7, 8, 9"},
+		{"log.cleaner.min.cleanable.ratio", "1.5", "Value must be no more than 1"},
+		{"compression.gzip.level", "0", "Value must be between 1 and 9 or equal to -1"},
 		{"nobody.knows.me", "anything", ""},
 	} {
 		err := CheckValue(Broker, c.name, c.value)
@@ -212,7 +212,7 @@ func TestErrorsNamePlaceValueAndRemedy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Collect(settings...)
-	const want = "s.properties:2: broker.session.timeout.ms=soon: Not a number of type INT; expected a number of type int"
+	const want = "s.properties:2: broker.session.timeout.ms=soon: Not a number of type INT; expected a whole number of 32 bits"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -221,6 +221,16 @@ func TestErrorsNamePlaceValueAndRemedy(t *testing.T) {
 	}
 	if _, err := ReadFile("no/such/file"); err == nil || !strings.Contains(err.Error(), "no/such/file") {
 		t.Errorf("missing file: %v", err)
+	}
+	settings, err = Parse("s.properties", strings.NewReader("group.consumer.session.timeout.ms=9000\n\ngroup.consumer.min.session.timeout.ms=9001\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Collect(settings...)
+	const disagree = "s.properties:1: group.consumer.session.timeout.ms=9000: group.consumer.session.timeout.ms must be greater than or equal to group.consumer.min.session.timeout.ms; " +
+		"expected them to agree: group.consumer.session.timeout.ms is 9000, and group.consumer.min.session.timeout.ms is 9001"
+	if err == nil || err.Error() != disagree {
+		t.Errorf("got %v, want %s", err, disagree)
 	}
 	for _, bad := range []string{"novalue", "=x"} {
 		if _, err := ParseAssignment(bad); err == nil || !strings.Contains(err.Error(), "NAME=VALUE") {

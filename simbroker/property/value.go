@@ -3,112 +3,99 @@ package property
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// ValueError says what is wrong with a property's value and what would be
-// right.
-type ValueError struct {
-	Name   string
-	Value  string
-	Reason string // what is wrong, in the words of Kafka's ConfigException
-	Remedy string // what would be right
-}
-
-// Error is worded as Kafka's ConfigException.
-func (e *ValueError) Error() string {
-	return fmt.Sprintf("Invalid value %s for configuration %s: %s", e.Value, e.Name, e.Reason)
-}
-
 // CheckValue says whether a value is legal for a property of a resource: it
 // must parse as the property's type and lie within its bounds. A property that
-// Kafka does not know passes. The error is a *ValueError.
+// Kafka does not know passes. What a value must be beside others is for the
+// checks of Config. The error is a *ValueError.
 func CheckValue(r Resource, name, value string) error {
 	d, ok := Lookup(r, name)
 	if !ok {
 		return nil
 	}
-	bad := func(reason, remedy string) error {
-		return &ValueError{Name: name, Value: value, Reason: reason, Remedy: remedy}
+	if bad := d.checkType(value); bad != nil {
+		return bad
 	}
-	value = strings.TrimSpace(value)
-	switch d.Type {
-	case Boolean:
-		if !strings.EqualFold(value, "true") && !strings.EqualFold(value, "false") {
-			return bad("Expected value to be either true or false", "true or false")
-		}
-	case Int, Short, Long, Double:
-		v, err := parseNumber(d.Type, value)
-		if err != nil {
-			return bad("Not a number of type "+strings.ToUpper(d.Type.String()), number(d))
-		}
-		if !d.Range.contains(v) {
-			return bad("Value must be "+d.Range.String(), number(d))
+	if d.check != nil {
+		if bad := d.check(d, strings.TrimSpace(value)); bad != nil {
+			return bad
 		}
 	}
-	return checkWords(d, value, bad)
+	return nil
 }
 
-func checkWords(d *Definition, value string, bad func(reason, remedy string) error) error {
-	if len(d.Values) == 0 {
-		return nil
+func (d *Definition) checkType(value string) *ValueError {
+	text := strings.TrimSpace(value)
+	switch d.Type {
+	case Boolean:
+		if !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false") {
+			return d.bad(value, "Expected value to be either true or false", "true or false")
+		}
+	case Int, Short, Long, Double:
+		return d.checkNumber(value, text)
+	case List:
+		return d.checkList(text)
 	}
-	words, remedy := []string{value}, "one of "+strings.Join(d.Values, ", ")
-	if d.Type == List {
-		words, remedy = split(value), "some of "+strings.Join(d.Values, ", ")+", with commas between"
+	if len(d.Values) > 0 && !slices.ContainsFunc(d.Values, func(word string) bool { return word == text || d.anyCase && strings.EqualFold(word, text) }) {
+		return d.bad(text, d.oneOf(), "one of "+strings.Join(d.Values, ", "))
 	}
-	for _, w := range words {
-		if !slices.Contains(d.Values, w) {
-			return bad("String must be one of: "+strings.Join(d.Values, ", "), remedy)
+	return nil
+}
+
+// oneOf is Kafka's reason against a word that is none of the legal ones.
+func (d *Definition) oneOf() string {
+	how := ""
+	if d.anyCase {
+		how = " (case insensitive)"
+	}
+	return "String must be one of" + how + ": " + strings.Join(d.Values, ", ")
+}
+
+func (d *Definition) checkNumber(value, text string) *ValueError {
+	v, err := parseNumber(d.Type, text)
+	if err != nil {
+		return d.bad(value, "Not a number of type "+strings.ToUpper(d.Type.String()), d.number())
+	}
+	if d.Type == Double {
+		text = javaDouble(v)
+	}
+	switch {
+	case !d.Range.bounded:
+	case v < d.Range.Low:
+		return d.bad(text, "Value must be at least "+bound(d.Range.Low), d.number())
+	case v > d.Range.High:
+		return d.bad(text, "Value must be no more than "+bound(d.Range.High), d.number())
+	}
+	return nil
+}
+
+func (d *Definition) checkList(text string) *ValueError {
+	elements := elementsOf(text)
+	if len(elements) == 0 && d.notEmpty {
+		legal := "any non-empty value"
+		if len(d.Values) > 0 {
+			legal = "[" + strings.Join(d.Values, ", ") + "]"
+		}
+		return d.refuse(text, fmt.Sprintf("Configuration '%s' must not be empty. Valid values include: %s", d.Name, legal), "one at least")
+	}
+	for _, e := range elements {
+		switch {
+		case e == "" && !d.emptyElements:
+			return d.refuse(text, fmt.Sprintf("Configuration '%s' values must not be empty.", d.Name), "a value before and after each comma")
+		case len(d.Values) > 0 && !slices.Contains(d.Values, e):
+			return d.bad(e, d.oneOf(), "some of "+strings.Join(d.Values, ", ")+", with commas between")
 		}
 	}
 	return nil
 }
 
 // number says what number a property wants.
-func number(d *Definition) string {
+func (d *Definition) number() string {
+	kind := map[Type]string{Short: "a whole number of 16 bits", Int: "a whole number of 32 bits", Long: "a whole number of 64 bits", Double: "a number such as 0.5"}[d.Type]
 	if !d.Range.bounded {
-		return "a number of type " + d.Type.String()
+		return kind
 	}
-	return "a number of type " + d.Type.String() + ", " + d.Range.String()
-}
-
-func parseNumber(t Type, value string) (float64, error) {
-	if t == Double {
-		return strconv.ParseFloat(value, 64)
-	}
-	bits := map[Type]int{Short: 16, Int: 32, Long: 64}[t]
-	n, err := strconv.ParseInt(value, 10, bits)
-	return float64(n), err
-}
-
-// split is a list's elements, as ConfigDef.Type.LIST parses them.
-func split(s string) []string {
-	var words []string
-	for w := range strings.SplitSeq(s, ",") {
-		if w = strings.TrimSpace(w); w != "" {
-			words = append(words, w)
-		}
-	}
-	return words
-}
-
-// milliseconds converts the value of a property that a duration in
-// milliseconds falls back to (log.retention.hours for retention.ms).
-func milliseconds(name, value string) string {
-	unit := int64(1)
-	switch {
-	case strings.HasSuffix(name, ".hours"):
-		unit = 3_600_000
-	case strings.HasSuffix(name, ".minutes"):
-		unit = 60_000
-	default:
-		return value
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-	if err != nil || n < 0 {
-		return "-1"
-	}
-	return strconv.FormatInt(n*unit, 10)
+	return kind + ", " + d.Range.String()
 }

@@ -690,6 +690,11 @@ func TestThreadPoolsChangeByHalves(t *testing.T) {
 		{"", "num.io.threads", "4", ""},
 		{"1", "num.io.threads", "8", ""},
 		{"", "num.io.threads", "100", ""}, // the broker's own value holds
+		{"1", "log.cleaner.threads", "3", "Log cleaner threads cannot be increased to more than double the current value 1 "},
+		{"1", "log.cleaner.threads", "1000", "requirement failed: log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."},
+		{"", "log.retention.ms", "0", "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1"},
+		{"1", "max.connections.per.ip.overrides", "x", "Error parsing configuration property 'max.connections.per.ip.overrides': begin 0, end -1, length 1"},
+		{"1", "group.consumer.assignment.interval.ms", "1048576", "group.consumer.assignment.interval.ms must be less than or equal to group.consumer.max.assignment.interval.ms"},
 		{"1", "num.io.threads", "", "num.io.threads=100, value should not be greater than double the current value 8 "},
 		{"", "num.io.threads", "", ""},
 		{"1", "num.io.threads", "16", ""},

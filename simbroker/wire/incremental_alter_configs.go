@@ -89,13 +89,16 @@ func (c *call) alteration(r kmsg.IncrementalAlterConfigsRequestResource) (contro
 	if kind == property.Topic && r.ResourceName == "" {
 		return alteration, invalidRequest("Default topic resources are not allowed.")
 	}
+	if kind == property.Group && r.ResourceName == "" {
+		return alteration, invalidRequest("Default group resources are not allowed.")
+	}
 	if err := c.checkOwnBroker(kind, r.ResourceName); err != nil {
 		return alteration, err
 	}
 	if err := c.checkConfigs(acl.AlterConfigs, kind, r.ResourceName); err != nil {
 		return alteration, err
 	}
-	return alteration, c.checkThreads(alteration)
+	return alteration, c.checkRunning(alteration)
 }
 
 // checkLoggerChange refuses to change loggers, of which there are none.

@@ -12,14 +12,38 @@ import (
 
 // threadPools are the properties whose pool of threads a running broker makes
 // half or twice as large at a time, and no more (KIP-226).
-var threadPools = []string{"background.threads", "num.io.threads", "num.recovery.threads.per.data.dir", "num.replica.fetchers"}
+var threadPools = []string{"background.threads", "log.cleaner.threads", "num.io.threads", "num.recovery.threads.per.data.dir", "num.replica.fetchers"}
 
-// checkThreads refuses to change this broker's pools of threads by more than they
-// can be changed at once. What is no number of threads is for the controller to refuse.
-func (c *call) checkThreads(a controller.ConfigAlteration) error {
+// checkRunning refuses what this broker cannot take while it runs: values that
+// do not agree with the others that it has, and pools of threads that change by
+// too much. What a broker cannot change at all, and values that are wrong by
+// themselves, are for the controller to refuse.
+func (c *call) checkRunning(a controller.ConfigAlteration) error {
 	if a.Resource.Type != property.Broker {
 		return nil
 	}
+	changed := make(map[string]*string)
+	for _, change := range a.Changes {
+		d, ok := property.Lookup(property.Broker, change.Name)
+		switch {
+		case !ok || d.Update == property.ReadOnly:
+		case change.Op == controller.DeleteConfig:
+			changed[change.Name] = nil
+		case property.CheckDynamic(change.Name, change.Value) != nil:
+			return nil
+		case change.Op == controller.SetConfig:
+			changed[change.Name] = &change.Value
+		}
+	}
+	if err := c.cluster().Config().CheckDynamic(a.Resource.Name == "", changed); err != nil {
+		return invalidRequest(err.Error())
+	}
+	return c.checkThreads(a)
+}
+
+// checkThreads refuses to change this broker's pools of threads by more than they
+// can be changed at once.
+func (c *call) checkThreads(a controller.ConfigAlteration) error {
 	level := property.SourceDynamicBroker
 	if a.Resource.Name == "" {
 		level = property.SourceDynamicDefaultBroker
@@ -38,19 +62,28 @@ func (c *call) checkThreads(a controller.ConfigAlteration) error {
 		if err != nil || next < 1 {
 			continue
 		}
-		var reason string
-		switch {
-		case next < old/2:
-			reason = fmt.Sprintf("value should be at least half the current value %d", old)
-		case next > old*2:
-			reason = fmt.Sprintf("value should not be greater than double the current value %d", old)
-		default:
-			continue
+		if reason := threadsReason(change.Name, old, next); reason != "" {
+			return invalidRequest("Invalid value org.apache.kafka.common.config.ConfigException: " + reason + " for configuration Invalid dynamic configuration")
 		}
-		return invalidRequest(fmt.Sprintf("Invalid value org.apache.kafka.common.config.ConfigException: "+
-			"Dynamic thread count update validation failed for %s=%d, %s for configuration Invalid dynamic configuration", change.Name, next, reason))
 	}
 	return nil
+}
+
+// threadsReason is what Kafka says against another number of threads; empty if
+// it may be.
+func threadsReason(name string, old, next int) string {
+	few, many := next < old/2, next > old*2
+	switch {
+	case name == "log.cleaner.threads" && few:
+		return fmt.Sprintf("Log cleaner threads cannot be reduced to less than half the current value %d", old)
+	case name == "log.cleaner.threads" && many:
+		return fmt.Sprintf("Log cleaner threads cannot be increased to more than double the current value %d", old)
+	case few:
+		return fmt.Sprintf("Dynamic thread count update validation failed for %s=%d, value should be at least half the current value %d", name, next, old)
+	case many:
+		return fmt.Sprintf("Dynamic thread count update validation failed for %s=%d, value should not be greater than double the current value %d", name, next, old)
+	}
+	return ""
 }
 
 // valueAfter is what a broker's property has once a level of it is changed: what
