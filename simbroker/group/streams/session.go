@@ -28,7 +28,7 @@ func (p Protocol) expel(groupID, memberID string) {
 	p.fence(d, g.members[memberID])
 	p.WriteChanges(d.Changes, func(err error) {
 		if err != nil {
-			p.Clock.After(shard.ExpulsionBackoff, func() { p.expel(groupID, memberID) })
+			p.expectMember(groupID, memberID, shard.ExpulsionBackoff) // unless it joins again
 		}
 	})
 }
