@@ -28,14 +28,6 @@ type Sink struct {
 	Timeout  time.Duration // of transactions; 0 means DefaultTimeout
 }
 
-// checkpoint is the state of a Sink. The zero one is that of a sink that never
-// ran.
-type checkpoint struct {
-	number   int
-	position int64
-	pending  *producer // whose transaction is yet to be committed
-}
-
 // id is the transactional id of the transaction that ends with a checkpoint.
 func (a Sink) id(number int) string { return fmt.Sprintf("%s-0-%d", a.Prefix, number) }
 

@@ -21,6 +21,14 @@ type Store struct {
 	checkpoint checkpoint          // of a Sink
 }
 
+// checkpoint is the state of a Sink. The zero one is that of a sink that never
+// ran.
+type checkpoint struct {
+	number   int
+	position int64
+	pending  *producer // whose transaction is yet to be committed
+}
+
 // Insert adds n rows with the keys "1", "2", … from where the last ones ended.
 func (s *Store) Insert(n int) {
 	for range n {
