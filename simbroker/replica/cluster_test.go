@@ -97,15 +97,38 @@ func (c *cluster) to(n *node, life int, f func()) {
 
 func (n *node) Fetch(leader kafka.BrokerID, req FetchRequest, done func(FetchResult, error)) {
 	c, life, to := n.cluster, n.life, n.cluster.nodes[leader]
+	arrived := c.unchanged("fetch", req.Partitions)
 	c.loop.After(latency, func() {
+		arrived()
 		if to.down {
 			c.to(n, life, func() { done(FetchResult{}, errors.New("connection refused")) })
 			return
 		}
 		to.host.Run(func() {
-			to.Broker.Fetch(req, func(r FetchResult) { c.to(n, life, func() { done(r, nil) }) })
+			arrived()
+			to.Broker.Fetch(req, func(r FetchResult) {
+				answered := c.unchanged("answer", r.Partitions)
+				c.to(n, life, func() {
+					answered()
+					done(r, nil)
+				})
+			})
 		})
 	})
+}
+
+// unchanged returns what checks that a message is still as it was sent, though its
+// sender may have sent another one since. Benchmarks go without.
+func (c *cluster) unchanged(what string, message any) (check func()) {
+	if _, ok := c.t.(*testing.T); !ok {
+		return func() {}
+	}
+	sent := fmt.Sprintf("%+v", message)
+	return func() {
+		if now := fmt.Sprintf("%+v", message); now != sent {
+			c.t.Errorf("%s has changed on its way from %s to %s", what, sent, now)
+		}
+	}
 }
 
 func (n *node) AlterPartition(change ISRChange, done func(PartitionState, error)) {

@@ -109,6 +109,29 @@ func TestL30PausedFollower(t *testing.T) {
 	c.debug(1, tp, 10)
 }
 
+// A follower gives a fetch up on which nothing is heard for
+// replica.socket.timeout.ms, or when there is another partition to follow, and takes
+// no answer to it. What the leader finds in its socket are the fetches as they were.
+func TestFollowerGivesAFetchUp(t *testing.T) {
+	c := newCluster(t, 2)
+	tp := c.topic("T1", both())
+	c.produce(tp, N(5), "ok @0")
+	c.settle()
+	c.nodes[0].host.Pause()
+	c.loop.Advance(DefaultConfig().ReplicaSocketTimeout + time.Second)
+	other := c.topic("T2", both()) // the leader learns of it with the fetches
+	c.nodes[0].host.Resume()
+	c.settle()
+	c.produce(tp, N(3), "ok @5")
+	c.produce(other, N(2), "ok @0")
+	c.settle()
+	c.offsets(tp, "8/8/8")
+	c.debug(1, tp, 8)
+	c.offsets(other, "2/2/2")
+	c.debug(1, other, 2)
+	c.isr(tp, "leader 0 epoch 0 ISR [0 1]")
+}
+
 func TestL31MarkerOnTheLeaderOnly(t *testing.T) {
 	for _, commit := range []bool{true, false} {
 		c := newCluster(t, 2)
