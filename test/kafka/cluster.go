@@ -47,6 +47,9 @@ type Config struct {
 	Own map[int32]map[string]string
 	// JVM are options of the brokers' virtual machines.
 	JVM []string
+	// Parent is the folder in which the cluster's own folder is made; empty for
+	// the system's folder for temporary files.
+	Parent string
 }
 
 // Security are the users of a cluster to begin with. All may log in by SCRAM
@@ -103,7 +106,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 // prepare writes configuration and formats the storage of every node.
 func (c *Cluster) prepare(ctx context.Context) error {
 	var err error
-	if c.dir, err = os.MkdirTemp("", "lso-exporter-kafka-"); err != nil {
+	if c.dir, err = os.MkdirTemp(c.config.Parent, "lso-exporter-kafka-"); err != nil {
 		return err
 	}
 	if c.guard, err = watch(c.dir); err != nil {

@@ -26,6 +26,9 @@ type setting struct {
 	// advertised are the addresses that clients are told, by broker id; nil for
 	// those of the brokers.
 	advertised map[int32]string
+	// parent is where a real Kafka keeps its files; empty for the system's folder
+	// for temporary files.
+	parent string
 }
 
 // cluster is what a suite runs on.
@@ -138,7 +141,7 @@ const clients = "CLIENTS"
 
 func onKafka(t *testing.T, want setting) cluster {
 	t.Helper()
-	config := kafka.Config{Version: kafka.Version(t), Brokers: want.brokers, Properties: want.properties, Own: want.own}
+	config := kafka.Config{Version: kafka.Version(t), Brokers: want.brokers, Properties: want.properties, Own: want.own, Parent: want.parent}
 	if want.logins {
 		config.Properties = maps.Clone(want.properties)
 		maps.Copy(config.Properties, loginProperties)

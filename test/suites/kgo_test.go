@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,31 +60,60 @@ func addUser(t *testing.T, c cluster, name, password string) string {
 	return strings.Join(c.loginAddresses(), ",")
 }
 
-// again gives tests that failed a second chance, each alone, where processes of
-// Java share few cores with tests that are written for more: on a real Kafka, and
-// beside Java's clients. On the simulator alone there is none.
+// again gives tests that failed more chances, each alone, and judges what came of
+// them. On the simulator alone there are none.
 func again(t *testing.T, s suite, o *outcomes, excepted exceptions, env []string) {
 	t.Helper()
 	o.save(t)
 	wrong := o.judge(t, excepted)
-	if strings.Contains(t.Name(), "/kafka") || strings.Contains(t.Name(), "Java") {
-		var still []string
-		for _, line := range wrong {
-			name, _, _ := strings.Cut(line, ":")
-			whole, _, _ := strings.Cut(name, "/")
-			second := s.run(context.Background(), "^"+regexp.QuoteMeta(whole)+"$", 20*time.Minute, env...)
-			if second.ended[name] != passed {
-				still = append(still, line)
-			} else {
-				t.Logf("passed when it ran alone: %s", name)
-			}
-		}
-		wrong = still
+	for range chances(t.Name()) {
+		wrong = s.still(t, wrong, env)
 	}
 	if len(wrong) > 0 {
 		t.Errorf("%s\n%s", strings.Join(wrong, "\n"), tailOf(o.output))
 	}
 	t.Logf("%d passed, %d skipped, %d failed", o.count(passed), o.count(skipped), o.count(failed)+o.count(cutShort))
+}
+
+// still runs each of the tests at fault by itself, those within others first, and
+// returns what is still at fault. A test that has others within it is as they are.
+func (s suite) still(t *testing.T, wrong []string, env []string) (left []string) {
+	t.Helper()
+	within := func(lines []string, name string) bool {
+		return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, name+"/") })
+	}
+	for _, line := range wrong { // what is within comes first: they are sorted, and "/" is before ":"
+		name, _, _ := strings.Cut(line, ":")
+		if within(wrong, name) {
+			if within(left, name) {
+				left = append(left, line)
+			}
+			continue
+		}
+		levels := strings.Split(name, "/")
+		for i, level := range levels {
+			levels[i] = "^" + regexp.QuoteMeta(level) + "$"
+		}
+		if next := s.run(context.Background(), strings.Join(levels, "/"), 20*time.Minute, env...); next.ended[name] != passed {
+			left = append(left, line)
+		} else {
+			t.Logf("passed when it ran alone: %s", name)
+		}
+	}
+	return left
+}
+
+// chances are how many more a test has that failed, where processes of Java share
+// few cores with tests that are written for more: on a real Kafka, and beside
+// Java's clients.
+func chances(test string) int {
+	switch {
+	case strings.Contains(test, "/kafka"):
+		return 4
+	case strings.Contains(test, "Java"):
+		return 1
+	}
+	return 0
 }
 
 // tailOf is the end of what a suite printed; LSO_SUITES_OUTPUT keeps the whole.
