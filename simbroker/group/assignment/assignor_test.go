@@ -66,7 +66,7 @@ func TestAssignors(t *testing.T) {
 		{"range: more members than partitions", Range,
 			[]Assignee{{ID: "a", Topics: sizes(1, 0)}, {ID: "b", Topics: sizes(1, 0)}}, "a: A0, b: "},
 		{"uniform: across topics", Uniform,
-			[]Assignee{{ID: "a", Topics: sizes(3, 1)}, {ID: "b", Topics: sizes(3, 1)}}, "a: A0 A2, b: A1 B0"},
+			[]Assignee{{ID: "a", Topics: sizes(3, 1)}, {ID: "b", Topics: sizes(3, 1)}}, "a: A0 A1, b: A2 B0"},
 		{"uniform: a new member takes only its share", Uniform,
 			[]Assignee{{ID: "a", Topics: sizes(4, 0), Has: set(idA, 0, 1, 2, 3)}, {ID: "b", Topics: sizes(4, 0)}}, "a: A0 A1, b: A2 A3"},
 		{"uniform: nothing moves when a member leaves but its own", Uniform,

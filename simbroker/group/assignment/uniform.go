@@ -7,109 +7,99 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// homogeneous says whether all members subscribe to the same topics.
-func homogeneous(members []Assignee) bool {
-	return !slices.ContainsFunc(members, func(m Assignee) bool { return !maps.Equal(m.Topics, members[0].Topics) })
+// Uniform spreads all partitions evenly and moves few of them, by Kafka's rules to
+// the last partition.
+func Uniform(members []Assignee) map[string]Set {
+	if len(members) == 0 {
+		return map[string]Set{}
+	}
+	members = inJavaOrder(members, false, hashOfMember)
+	if slices.ContainsFunc(members, func(m Assignee) bool { return !maps.Equal(m.Topics, members[0].Topics) }) {
+		return uniformMixed(members)
+	}
+	return uniformAlike(members)
 }
 
-// Uniform spreads all partitions evenly and moves as few as it can. Where
-// members subscribe to different topics Kafka's own goes other ways to a spread
-// that is as even.
-func Uniform(members []Assignee) map[string]Set {
-	targets := keepTargets(members)
-	even := homogeneous(members)
-	if even {
-		trimToQuota(members, targets)
+// keeps is what a member has of what it subscribes to.
+func keeps(m Assignee) Set {
+	kept := make(Set)
+	for p := range m.Has {
+		if p.Number < m.Topics[p.Topic] {
+			kept[p] = true
+		}
 	}
-	for _, p := range unassigned(members, targets) {
-		id, _ := leastLoaded(members, targets, p)
-		targets[id][p] = true
+	return kept
+}
+
+// uniformAlike is Uniform for members that all subscribe to the same topics. Each
+// has the same share, and the first ones that fill it have one more if it is uneven.
+// What is beyond a share goes to those who have less, one after the other.
+func uniformAlike(members []Assignee) map[string]Set {
+	targets := make(map[string]Set)
+	free, total := unassigned(members)
+	share, odd := total/len(members), total%len(members)
+	lacks := make([]int, len(members))
+	for i, m := range members {
+		left := share
+		if odd > 0 {
+			left++
+		}
+		kept := make(Set)
+		for _, p := range inKafkaOrder(keeps(m)) {
+			if left == 0 {
+				free = append(free, p)
+				continue
+			}
+			kept[p] = true
+			left--
+		}
+		switch {
+		case odd == 0:
+		case left > 0 && len(members)-i > odd: // others may have the odd one
+			left--
+		default:
+			odd--
+		}
+		targets[m.ID], lacks[i] = kept, left
 	}
-	for !even && moveOne(members, targets) {
+	for i, m := range members {
+		n := min(lacks[i], len(free))
+		for _, p := range free[:n] {
+			targets[m.ID][p] = true
+		}
+		free = free[n:]
 	}
 	return targets
 }
 
-// keepTargets is what members have of what they subscribe to.
-func keepTargets(members []Assignee) map[string]Set {
-	targets := make(map[string]Set)
+// unassigned is the partitions that nobody has, and how many there are in all.
+func unassigned(members []Assignee) (free []Partition, total int) {
 	taken := make(Set)
 	for _, m := range members {
-		keeps := make(Set)
-		for p := range m.Has {
-			if p.Number < m.Topics[p.Topic] && !taken[p] {
-				keeps[p], taken[p] = true, true
-			}
-		}
-		targets[m.ID] = keeps
+		maps.Copy(taken, m.Has)
 	}
-	return targets
-}
-
-// trimToQuota takes from each member what is beyond its fair share; of those
-// that have more, the first ones keep one more if the shares are uneven.
-func trimToQuota(members []Assignee, targets map[string]Set) {
-	total := 0
-	for _, size := range members[0].Topics {
-		total += int(size)
-	}
-	quota, extra := total/len(members), total%len(members)
-	for _, m := range members {
-		limit := quota
-		if extra > 0 && len(targets[m.ID]) > quota {
-			limit++
-			extra--
-		}
-		for i, p := range Sorted(targets[m.ID]) {
-			if i >= limit {
-				delete(targets[m.ID], p)
-			}
-		}
-	}
-}
-
-// unassigned is the partitions of all topics that nobody has, in order.
-func unassigned(members []Assignee, targets map[string]Set) []Partition {
-	taken, all := make(Set), make(map[kafka.TopicID]int32)
-	for _, m := range members {
-		maps.Copy(all, m.Topics)
-		maps.Copy(taken, targets[m.ID])
-	}
-	var free []Partition
-	for _, topic := range sortedTopics(all) {
-		for n := range all[topic] {
+	sizes := members[0].Topics
+	for _, topic := range inJavaOrder(slices.SortedFunc(maps.Keys(sizes), compareIDs), true, hashOfTopic) {
+		total += int(sizes[topic])
+		for n := range sizes[topic] {
 			if p := (Partition{topic, n}); !taken[p] {
 				free = append(free, p)
 			}
 		}
 	}
-	return free
+	return free, total
 }
 
-// leastLoaded is the member with the fewest partitions that subscribes to a
-// partition's topic.
-func leastLoaded(members []Assignee, targets map[string]Set, p Partition) (string, bool) {
-	chosen, found := "", false
-	for _, m := range members {
-		if _, ok := m.Topics[p.Topic]; ok && (!found || len(targets[m.ID]) < len(targets[chosen])) {
-			chosen, found = m.ID, true
-		}
+// inKafkaOrder is what a member has, in the order in which Kafka goes through it.
+func inKafkaOrder(has Set) []Partition {
+	byTopic := make(map[kafka.TopicID][]Partition)
+	for _, p := range Sorted(has) {
+		byTopic[p.Topic] = append(byTopic[p.Topic], p)
 	}
-	return chosen, found
-}
-
-// moveOne moves one partition to a member with at least two fewer, if any is
-// left to move.
-func moveOne(members []Assignee, targets map[string]Set) bool {
-	for _, m := range members {
-		for _, p := range Sorted(targets[m.ID]) {
-			to, _ := leastLoaded(members, targets, p)
-			if len(targets[to])+1 < len(targets[m.ID]) {
-				delete(targets[m.ID], p)
-				targets[to][p] = true
-				return true
-			}
-		}
+	topics := slices.SortedFunc(maps.Keys(byTopic), compareIDs)
+	var ordered []Partition
+	for _, t := range inJavaOrder(topics, false, hashOfTopic) {
+		ordered = append(ordered, inJavaOrder(byTopic[t], true, hashOfPartition)...)
 	}
-	return false
+	return ordered
 }

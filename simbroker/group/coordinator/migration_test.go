@@ -171,15 +171,15 @@ func TestMixedRevocation(t *testing.T) {
 		t.Errorf("after: %s", got)
 	}
 	expectErr(t, "it has", c.heartbeat(0), nil)
-	cl.topic("orders", 4)
+	cl.topic("orders", 6)
 	d := cl.joined("G1", "y", "orders")
 	expectErr(t, "a new target", c.heartbeat(0), kafka.ErrRebalanceInProgress)
-	if got := c.rejoins(0, 1); got != "orders[1 3]" {
+	if got := c.rejoins(0, 1); got != "orders[1 2]" {
 		t.Errorf("it has nothing to give up: %s", got)
 	}
 	rounds(3, b, d)
 	id := c.members[0]
-	cl.expectGroup("spread", "G1", fmt.Sprintf("Stable 4/4 uniform %s@4[orders: 1 3] classic x@4[orders: 0] y@4[orders: 2]", id))
+	cl.expectGroup("spread", "G1", fmt.Sprintf("Stable 4/4 uniform %s@4[orders: 1 2] classic x@4[orders: 0 3] y@4[orders: 4 5]", id))
 	expectErr(t, "leave", d.leave(group.LeaveEpoch), nil)
 	expectErr(t, "leave", b.leave(group.LeaveEpoch), nil)
 }
