@@ -140,7 +140,7 @@ func (p *partition) apply(said map[kafka.Offset]AckType) error {
 		changed = append(changed, o)
 	}
 	if len(said) > len(changed) {
-		renewed.timer = p.broker.clk.After(p.settings().LockDuration, func() { p.expire(renewed) })
+		renewed.timer = p.clk.After(p.settings().LockDuration, func() { p.expire(renewed) })
 	}
 	return p.save(changed)
 }

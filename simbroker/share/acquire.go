@@ -65,7 +65,7 @@ func (p *partition) acquire(a acquisition) (runs []Run, count int) {
 	if count == 0 {
 		return nil, 0
 	}
-	l.timer = p.broker.clk.After(p.settings().LockDuration, func() { p.expire(l) })
+	l.timer = p.clk.After(p.settings().LockDuration, func() { p.expire(l) })
 	if runs = p.archiveAborted(runs, a); len(runs) == 0 {
 		l.timer.Stop()
 	}

@@ -1,6 +1,7 @@
 package share
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/clock"
@@ -25,6 +26,10 @@ type Broker struct {
 }
 
 type memberKey struct{ group, member string }
+
+func (k memberKey) compare(other memberKey) int {
+	return cmp.Or(cmp.Compare(k.group, other.group), cmp.Compare(k.member, other.member))
+}
 
 // session is what a member fetches from this broker.
 type session struct {
@@ -127,9 +132,7 @@ func (b *Broker) forget(group string) {
 	slices.SortFunc(of, func(p, q *partition) int { return p.key.compare(q.key) })
 	for _, p := range of {
 		for _, f := range p.waiting {
-			if f.done != nil {
-				f.answer(nil)
-			}
+			f.giveUp()
 		}
 		b.drop(p)
 	}
@@ -182,7 +185,8 @@ func (b *Broker) load(k Key, tp kafka.TopicPartition, status replica.PartitionSt
 	if err != nil {
 		return nil, fenced(err)
 	}
-	p := &partition{broker: b, key: k, epoch: status.State.LeaderEpoch, stateEpoch: state.Epoch, start: state.Start}
+	p := &partition{clk: b.clk, env: b.env, key: k, epoch: status.State.LeaderEpoch, stateEpoch: state.Epoch, start: state.Start}
+	p.lost = func() { b.drop(p) }
 	if p.start == kafka.NoOffset {
 		if p.start, err = b.reset(k.Group, tp); err != nil {
 			return nil, err

@@ -1,7 +1,6 @@
 package share
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -10,10 +9,6 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 )
-
-func (k memberKey) compare(other memberKey) int {
-	return cmp.Or(cmp.Compare(k.group, other.group), cmp.Compare(k.member, other.member))
-}
 
 // Member is who asks, in which epoch of its session.
 type Member struct {
@@ -146,6 +141,16 @@ func (f *fetch) again() {
 	}
 }
 
+// giveUp answers with nothing, if that is still to be done.
+func (f *fetch) giveUp() {
+	if f.waits() {
+		f.answer(nil)
+	}
+}
+
+// waits says whether the fetch is yet to be answered.
+func (f *fetch) waits() bool { return f.done != nil }
+
 // try reads what is available, or waits for it.
 func (f *fetch) try() {
 	f.round++
@@ -192,7 +197,7 @@ func (f *fetch) positions() (failed []FetchedPartition, read []reading) {
 			failed = append(failed, FetchedPartition{TopicPartition: tp, Err: err})
 			continue
 		}
-		p.waiting = append(slices.DeleteFunc(p.waiting, func(w *fetch) bool { return w.done == nil || w == f }), f)
+		p.waiting = append(slices.DeleteFunc(p.waiting, func(w waiter) bool { return !w.waits() || w == f }), f)
 		if !p.full() {
 			read = append(read, reading{name, p})
 		}

@@ -9,14 +9,27 @@ import (
 
 // partition is a partition as one share group works through it, at its leader.
 type partition struct {
-	broker *Broker
-	key    Key
+	clk clock.Clock
+	env Environment
+	key Key
+	// lost tells the broker that it may not write about the partition any more.
+	lost func()
 	// epoch is the leader's; stateEpoch comes from the store.
 	epoch      kafka.LeaderEpoch
 	stateEpoch int32
 	start      kafka.Offset
 	inFlight   []delivery // from start on, in a row
-	waiting    []*fetch   // to be told when something becomes available
+	waiting    []waiter   // to be told when something becomes available
+}
+
+// waiter is who waits for records of a partition.
+type waiter interface {
+	// again has it look for them in the next event.
+	again()
+	// giveUp ends its waiting: there will be none.
+	giveUp()
+	// waits says whether it does still.
+	waits() bool
 }
 
 // delivery is a record in flight.
@@ -37,7 +50,7 @@ func (b *batch) size() int { return int(b.last-b.first) + 1 }
 // lock is one acquisition; its records become available when it ends.
 type lock struct{ timer *clock.Timer }
 
-func (p *partition) settings() Settings { return p.broker.env.Settings(p.key.Group) }
+func (p *partition) settings() Settings { return p.env.Settings(p.key.Group) }
 
 // next is the first record that was never delivered.
 func (p *partition) next() kafka.Offset { return p.start + kafka.Offset(len(p.inFlight)) }
@@ -160,8 +173,8 @@ func (p *partition) save(changed []kafka.Offset) error {
 	for _, o := range changed {
 		said.Records[o] = p.at(o).Record
 	}
-	if err := p.broker.env.Store.save(p.key, said); err != nil {
-		p.broker.drop(p)
+	if err := p.env.Store.save(p.key, said); err != nil {
+		p.lost()
 		return fenced(err)
 	}
 	p.advance()
