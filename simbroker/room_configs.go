@@ -59,6 +59,8 @@ func topicConfig(t property.Inherited) *replica.TopicConfig {
 		Log: commitlog.Config{
 			SegmentBytes:       t.Int("segment.bytes"),
 			SegmentTime:        t.Duration("segment.ms"),
+			SegmentJitter:      t.Duration("segment.jitter.ms"),
+			SegmentIndexBytes:  int(t.Int("segment.index.bytes")),
 			RetentionTime:      t.Duration("retention.ms"),
 			RetentionBytes:     t.Int("retention.bytes"),
 			Delete:             slices.Contains(policy, "delete"),

@@ -33,6 +33,8 @@ func (c Compression) codec(produced Codec) Codec {
 type Config struct {
 	SegmentBytes       int64         // segment.bytes
 	SegmentTime        time.Duration // segment.ms
+	SegmentJitter      time.Duration // segment.jitter.ms
+	SegmentIndexBytes  int           // segment.index.bytes
 	RetentionTime      time.Duration // retention.ms; negative for no limit
 	RetentionBytes     int64         // retention.bytes; negative for no limit
 	Delete             bool          // cleanup.policy contains delete
@@ -64,6 +66,7 @@ func DefaultConfig() Config {
 	return Config{
 		SegmentBytes:       1 << 30,
 		SegmentTime:        7 * 24 * time.Hour,
+		SegmentIndexBytes:  10 << 20,
 		RetentionTime:      7 * 24 * time.Hour,
 		RetentionBytes:     -1,
 		Delete:             true,

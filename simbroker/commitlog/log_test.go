@@ -107,6 +107,56 @@ func TestB6Roll(t *testing.T) {
 		l.plain(1, now-5*hour) // an older one does not roll
 		l.segmentsExpect("[0 2]")
 	})
+	t.Run("segment.jitter.ms, for each segment something else", func(t *testing.T) {
+		hour := time.Hour.Milliseconds()
+		c := DefaultConfig()
+		c.SegmentTime, c.SegmentJitter = time.Hour, time.Hour
+		seen := make(map[time.Duration]bool)
+		for base := range kafka.Offset(20) {
+			s := newSegment(base, now)
+			s.append(Build(Plainly(), []Record{{TimestampMs: now, Value: []byte{0}}}), 4096, now)
+			early := s.jitter(c)
+			seen[early] = true
+			at := now + hour - early.Milliseconds()
+			if early < 0 || early >= time.Hour || s.shouldRoll(c, 1, at, base, at) || !s.shouldRoll(c, 1, at+1, base, at+1) {
+				t.Errorf("segment %d rolls %v early", base, early)
+			}
+		}
+		if len(seen) < 10 {
+			t.Errorf("20 segments have %d moments", len(seen))
+		}
+	})
+	// The first batch has no entry. A time index of three has room for two, beside
+	// the one for the end of the segment.
+	t.Run("segment.index.bytes", func(t *testing.T) {
+		for _, r := range []struct {
+			name  string
+			bytes int
+			later int64 // what the timestamp of each batch is above that of the one before
+			want  string
+		}{
+			{"offsets", 3*12 + 4, 0, "[0 6]"},
+			{"times", 3 * 12, 1, "[0 3 6]"},
+			{"both have room", 1024, 1, "[0]"},
+		} {
+			l := newLog(t, func(c *Config) { c.SegmentIndexBytes, c.IndexIntervalBytes = r.bytes, 0 })
+			for i := range int64(8) {
+				l.plain(1, now+i*r.later)
+			}
+			t.Log(r.name)
+			l.segmentsExpect(r.want)
+		}
+	})
+	t.Run("an index that was cut off has room again", func(t *testing.T) {
+		l := newLog(t, func(c *Config) { c.SegmentIndexBytes, c.IndexIntervalBytes = 5*12, 0 })
+		for i := range int64(5) {
+			l.plain(1, now+i)
+		}
+		l.active().truncate(2)
+		if s := l.active(); s.timed != 1 || len(s.index) != 1 || s.timedMs != now+1 {
+			t.Errorf("%d times, %d offsets, the last of %d", s.timed, len(s.index), s.timedMs-now)
+		}
+	})
 }
 
 func TestB7RetentionByTime(t *testing.T) {

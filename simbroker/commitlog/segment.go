@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
@@ -21,7 +22,14 @@ type AbortedTxn struct {
 type indexEntry struct {
 	offset   kafka.Offset
 	position int64
+	timedMs  int64 // the timestamp of the time index's entry with it, or -1 without one
 }
+
+// How many bytes an entry takes in the files that Kafka keeps.
+const (
+	offsetIndexEntryBytes = 8
+	timeIndexEntryBytes   = 12
+)
 
 // segment is a run of the log, with the indexes that Kafka keeps beside it.
 type segment struct {
@@ -32,6 +40,8 @@ type segment struct {
 
 	index          []indexEntry
 	indexedAt      int64 // bytes appended since the last index entry
+	timed          int   // how many entries the time index has
+	timedMs        int64 // the timestamp of its last one, or -1
 	maxTimestampMs int64 // -1 if no batch has a timestamp
 	maxTimestampAt int   // the batch that has it first
 	aborted        []AbortedTxn
@@ -41,16 +51,21 @@ type segment struct {
 }
 
 func newSegment(base kafka.Offset, nowMs int64) *segment {
-	return &segment{base: base, maxTimestampMs: -1, modifiedMs: nowMs, createdMs: nowMs}
+	return &segment{base: base, maxTimestampMs: -1, timedMs: -1, modifiedMs: nowMs, createdMs: nowMs}
 }
 
 func (s *segment) append(b Batch, indexInterval int, nowMs int64) {
-	if s.indexedAt > int64(indexInterval) {
-		s.index = append(s.index, indexEntry{b.LastOffset(), s.size})
-		s.indexedAt = 0
-	}
 	if b.MaxTimestampMs > s.maxTimestampMs {
 		s.maxTimestampMs, s.maxTimestampAt = b.MaxTimestampMs, len(s.batches)
+	}
+	if s.indexedAt > int64(indexInterval) {
+		e := indexEntry{b.LastOffset(), s.size, -1}
+		if s.maxTimestampMs > s.timedMs {
+			e.timedMs = s.maxTimestampMs
+			s.timed, s.timedMs = s.timed+1, e.timedMs
+		}
+		s.index = append(s.index, e)
+		s.indexedAt = 0
 	}
 	n := int64(len(b.Raw))
 	s.batches = append(s.batches, b)
@@ -96,11 +111,32 @@ func (s *segment) shouldRoll(c Config, size int64, maxTimestampMs int64, last ka
 	if s.size == 0 {
 		return false
 	}
+	if s.indexesFull(c.SegmentIndexBytes) {
+		return true
+	}
 	waited := nowMs - s.createdMs
 	if first := s.batches[0].MaxTimestampMs; first >= 0 {
 		waited = maxTimestampMs - first
 	}
-	return waited > c.segmentTime().Milliseconds()
+	return waited > (c.segmentTime() - s.jitter(c)).Milliseconds()
+}
+
+// indexesFull says whether an index of so many bytes has no room for another
+// entry. The time index keeps its last one for the end of the segment.
+func (s *segment) indexesFull(bytes int) bool {
+	return len(s.index) >= bytes/offsetIndexEntryBytes || s.timed >= bytes/timeIndexEntryBytes-1
+}
+
+// jitter is how much earlier the segment rolls than segment.ms says, up to
+// segment.jitter.ms: for each segment something else, which Kafka leaves to
+// chance, and which is the same here when a history is played again.
+func (s *segment) jitter(c Config) time.Duration {
+	most := min(c.SegmentJitter, c.SegmentTime).Milliseconds()
+	if most <= 0 {
+		return 0
+	}
+	mixed := (uint64(s.base)<<32 ^ uint64(s.createdMs)) * 0x9e3779b97f4a7c15
+	return time.Duration(mixed>>1%uint64(most)) * time.Millisecond
 }
 
 // largestTimestampMs is that of the records, or of the last change where no
@@ -119,6 +155,12 @@ func (s *segment) truncate(to kafka.Offset) {
 	s.size = s.position(n)
 	s.batches, s.positions = slices.Clone(s.batches[:n]), slices.Clone(s.positions[:n])
 	s.index = slices.DeleteFunc(s.index, func(e indexEntry) bool { return e.offset >= to })
+	s.timed, s.timedMs = 0, -1
+	for _, e := range s.index {
+		if e.timedMs >= 0 {
+			s.timed, s.timedMs = s.timed+1, e.timedMs
+		}
+	}
 	s.indexedAt = s.size
 	if n := len(s.index); n > 0 {
 		s.indexedAt = s.size - s.index[n-1].position
