@@ -133,7 +133,8 @@ func TestShareGroupOverTCP(t *testing.T) {
 // A broker has as many share sessions as it is set to (group.share.max.share.sessions).
 func TestShareSessionLimit(t *testing.T) {
 	c, err := simbroker.Start(simbroker.Config{
-		Brokers: 1, Clock: simbroker.Simulated(time.UnixMilli(1_000_000)), Properties: map[string]string{"group.share.max.share.sessions": "1"},
+		Brokers: 1, Clock: simbroker.Simulated(time.UnixMilli(1_000_000)),
+		Properties: map[string]string{"group.share.max.share.sessions": "1", "group.share.max.size": "1"},
 	})
 	if err != nil {
 		t.Fatal(err)
