@@ -39,7 +39,8 @@ func applicationVerbs() []Verb {
 		Verb{
 			Name:  "tally",
 			Usage: "tally STORE|PARTITION|TOPIC of STORE|PARTITION|TOPIC",
-			Doc: "Prints what became of records: how many of the second are in the first once, not at all, or more than once, and how many are foreign. " +
+			Doc: "Prints what became of records, which are known by their keys: how many of the second are in the first once, not at all, or more than once, " +
+				"and how many keys are foreign. A topic is all its partitions together; a key that the second has several times is to be in the first as often. " +
 				"Of partitions and topics it counts what read_committed consumers are given; of a store its effects, and behind the word of its rows.",
 			Parse: parseTally,
 		})
@@ -394,8 +395,8 @@ func parseTally(words []string) (Action, error) {
 	}, nil
 }
 
-// keysOf are the keys of the records in a store, partition or topic; those of a
-// topic with their partitions, which are different records.
+// keysOf are the keys of the records in a store, a partition, or all partitions of
+// a topic.
 func (p *Play) keysOf(ctx context.Context, word string, of func(*application.Store) []string) ([]string, error) {
 	switch {
 	case storeSymbol.MatchString(word):
@@ -417,9 +418,7 @@ func (p *Play) keysOf(ctx context.Context, word string, of func(*application.Sto
 		if err != nil {
 			return nil, err
 		}
-		for _, key := range keys {
-			all = append(all, fmt.Sprintf("%d/%s", n, key))
-		}
+		all = append(all, keys...)
 	}
 	return all, nil
 }

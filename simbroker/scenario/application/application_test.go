@@ -22,6 +22,10 @@ func TestCount(t *testing.T) {
 		{"nothing", nil, nil, "0 once, 0 lost, 0 doubled"},
 		{"in another order", []string{"1", "2"}, []string{"2", "1"}, "2 once, 0 lost, 0 doubled"},
 		{"three times is doubled", []string{"1", "2"}, []string{"1", "1", "1"}, "0 once, 1 lost, 1 doubled"},
+		{"sent and there twice", []string{"1", "1"}, []string{"1", "1"}, "2 once, 0 lost, 0 doubled"},
+		{"sent twice, there once", []string{"1", "1"}, []string{"1"}, "1 once, 1 lost, 0 doubled"},
+		{"sent twice, there three times", []string{"1", "1"}, []string{"1", "1", "1"}, "1 once, 0 lost, 1 doubled"},
+		{"sent twice, there five times", []string{"1", "1"}, []string{"1", "1", "1", "1", "1"}, "0 once, 0 lost, 2 doubled"},
 		{"never sent", []string{"1"}, []string{"1", "x", "x"}, "1 once, 0 lost, 0 doubled, 1 foreign"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -60,30 +60,36 @@ type Tally struct {
 	Once    int // there as they should be
 	Lost    int // not there
 	Doubled int // there more than once
-	Foreign int // there, and never sent
+	Foreign int // keys that are there, and were never sent
 }
 
-// Count compares the keys of what was sent, each of which stands there once,
-// with those of what has arrived.
+// Count compares the keys of what was sent with those of what has arrived, in
+// whatever order. A key that was sent several times, as by partitions that count
+// for themselves, is to arrive as often: what is missing of it is lost, and what
+// is too much has doubled, each of those that were sent once.
 func Count(sent, arrived []string) Tally {
+	wanted, got := occurrences(sent), occurrences(arrived)
+	var t Tally
+	for key, n := range wanted {
+		lost := max(n-got[key], 0)
+		doubled := min(max(got[key]-n, 0), n)
+		t.Lost, t.Doubled, t.Once = t.Lost+lost, t.Doubled+doubled, t.Once+n-lost-doubled
+	}
+	for key := range got {
+		if wanted[key] == 0 {
+			t.Foreign++
+		}
+	}
+	return t
+}
+
+// occurrences is how often each key stands there.
+func occurrences(keys []string) map[string]int {
 	times := map[string]int{}
-	for _, key := range arrived {
+	for _, key := range keys {
 		times[key]++
 	}
-	var t Tally
-	for _, key := range sent {
-		switch times[key] {
-		case 0:
-			t.Lost++
-		case 1:
-			t.Once++
-		default:
-			t.Doubled++
-		}
-		delete(times, key)
-	}
-	t.Foreign = len(times)
-	return t
+	return times
 }
 
 // String is "7 once, 2 lost, 1 doubled", and says how many are foreign if there
