@@ -1,7 +1,6 @@
 package simbroker
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,31 +34,15 @@ type faultDocument struct {
 	TransactionalID string         `json:"transactional_id,omitempty"`
 	Bytes           int            `json:"bytes,omitempty"`
 	Every           duration       `json:"every,omitempty"`
-	By              skew           `json:"by,omitempty"`
+	By              duration       `json:"by,omitempty"`
 }
 
-// skew is a duration that may be negative.
-type skew time.Duration
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *skew) UnmarshalText(text []byte) error {
-	parsed, err := time.ParseDuration(string(text))
-	*s = skew(parsed)
-	return err
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s skew) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
-
-// duration is one in Go's notation, 1m30s.
+// duration is one in Go's notation, 1m30s or -5m.
 type duration time.Duration
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (d *duration) UnmarshalText(text []byte) error {
 	parsed, err := time.ParseDuration(string(text))
-	if err == nil && parsed < 0 {
-		err = errors.New("a duration is not negative")
-	}
 	*d = duration(parsed)
 	return err
 }
@@ -85,18 +68,11 @@ var faultKinds = map[string]faultKind{
 	}},
 	"delay_requests": {[]string{"broker", "apis", "delay"}, func(d faultDocument) (Fault, error) {
 		apis, err := parseAPIs(d.APIs)
-		if err == nil && d.Delay == 0 {
-			err = errors.New("delay is missing; expected a duration such as 5s")
-		}
 		return DelayRequests{d.Broker, apis, time.Duration(d.Delay)}, err
 	}},
 	"fail_requests": {[]string{"broker", "apis", "error", "times"}, func(d faultDocument) (Fault, error) {
 		apis, err := parseAPIs(d.APIs)
-		code, ok := wire.ErrorNamed(d.Error)
-		if err == nil && !ok {
-			err = fmt.Errorf("error %q is none; expected one of Kafka's names, such as COORDINATOR_NOT_AVAILABLE", d.Error)
-		}
-		return FailRequests{d.Broker, apis, code, d.Times}, err
+		return FailRequests{d.Broker, apis, kafka.Error(d.Error), d.Times}, err
 	}},
 	"delay_loading": {[]string{"broker", "topic", "partitions", "unaware", "loading"}, func(d faultDocument) (Fault, error) {
 		return DelayLoading{d.Broker, d.Topic, d.Partitions, time.Duration(d.Unaware), time.Duration(d.Loading)}, nil
@@ -107,29 +83,17 @@ var faultKinds = map[string]faultKind{
 	}},
 	"trickle_answers": {[]string{"broker", "apis", "bytes", "every"}, func(d faultDocument) (Fault, error) {
 		apis, err := parseAPIs(d.APIs)
-		if err == nil && (d.Bytes <= 0 || d.Every <= 0) {
-			err = errors.New("bytes and every say how much comes how often; expected such as 100 and 200ms")
-		}
 		return TrickleAnswers{d.Broker, apis, d.Bytes, time.Duration(d.Every)}, err
 	}},
 	"cut_answers": {[]string{"broker", "apis", "bytes", "times"}, func(d faultDocument) (Fault, error) {
 		apis, err := parseAPIs(d.APIs)
-		if err == nil && d.Bytes < 0 {
-			err = errors.New("bytes is negative; expected how many are sent before the connection is closed")
-		}
 		return CutAnswers{d.Broker, apis, d.Bytes, d.Times}, err
 	}},
 	"skew_clock": {[]string{"broker", "by"}, func(d faultDocument) (Fault, error) {
-		if d.By == 0 {
-			return nil, errors.New("by is missing; expected a duration such as 5m or -5m")
-		}
 		return SkewClock{d.Broker, time.Duration(d.By)}, nil
 	}},
 	"cut_off": {[]string{"broker"}, func(d faultDocument) (Fault, error) { return CutOff{d.Broker}, nil }},
 	"forget_transactional_id": {[]string{"transactional_id"}, func(d faultDocument) (Fault, error) {
-		if d.TransactionalID == "" {
-			return nil, errors.New("transactional_id is missing")
-		}
 		return ForgetTransactionalID{d.TransactionalID}, nil
 	}},
 }
@@ -140,31 +104,79 @@ var faultKinds = map[string]faultKind{
 //
 // The error says what is wrong and wraps ErrFaultDocument.
 func ParseFault(document []byte) (Fault, error) {
-	fail := func(err error) (Fault, error) { return nil, fmt.Errorf("%w: %w", ErrFaultDocument, err) }
+	f, err := parseFault(document)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFaultDocument, err)
+	}
+	return f, nil
+}
+
+func parseFault(document []byte) (Fault, error) {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(document, &given); err != nil || given == nil {
+		return nil, fmt.Errorf(`no JSON object; expected one such as {"fault": "hold_markers", "topic": "orders"}%s`, place(err))
+	}
 	var d faultDocument
-	decoder := json.NewDecoder(bytes.NewReader(document))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&d); err != nil {
-		return fail(err)
+	if err := d.set("fault", given["fault"]); err != nil {
+		return nil, err
 	}
 	kind, ok := faultKinds[d.Kind]
 	if !ok {
-		return fail(fmt.Errorf("fault %q is none; expected one of %s", d.Kind, strings.Join(slices.Sorted(maps.Keys(faultKinds)), ", ")))
-	}
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(document, &given); err != nil {
-		return fail(err)
+		return nil, fmt.Errorf("fault %q is none; expected one of %s", d.Kind, strings.Join(slices.Sorted(maps.Keys(faultKinds)), ", "))
 	}
 	for _, field := range slices.Sorted(maps.Keys(given)) {
 		if field != "fault" && !slices.Contains(kind.fields, field) {
-			return fail(fmt.Errorf("%s has no %s; it has %s", d.Kind, field, strings.Join(kind.fields, ", ")))
+			return nil, fmt.Errorf("%s has no %s; it has %s", d.Kind, field, strings.Join(kind.fields, ", "))
+		}
+		if err := d.set(field, given[field]); err != nil {
+			return nil, err
 		}
 	}
 	f, err := kind.build(d)
-	if err != nil {
-		return fail(err)
+	if err == nil {
+		err = checkFault(f)
 	}
-	return f, nil
+	return f, err
+}
+
+// place says where JSON goes wrong, if it does.
+func place(err error) string {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Sprintf(" (%v, at byte %d)", syntax, syntax.Offset)
+	}
+	return ""
+}
+
+// set gives a field its value. A value that is not there leaves it as it is.
+func (d *faultDocument) set(field string, value json.RawMessage) error {
+	const text, number, period = `a text in quotes`, "a whole number", `a duration in quotes, such as "5s"`
+	target := map[string]struct {
+		value    any
+		expected string
+	}{
+		"fault":            {&d.Kind, text},
+		"broker":           {&d.Broker, "the id of a broker, a whole number"},
+		"topic":            {&d.Topic, text},
+		"partitions":       {&d.Partitions, "a list of whole numbers, such as [0, 2]"},
+		"apis":             {&d.APIs, `a list of names, such as ["Produce", "Fetch"]`},
+		"delay":            {&d.Delay, period},
+		"error":            {&d.Error, text},
+		"times":            {&d.Times, number},
+		"unaware":          {&d.Unaware, period},
+		"loading":          {&d.Loading, period},
+		"transactional_id": {&d.TransactionalID, text},
+		"bytes":            {&d.Bytes, number},
+		"every":            {&d.Every, period},
+		"by":               {&d.By, `a duration in quotes, such as "5m" or "-5m"`},
+	}[field]
+	if value == nil {
+		return nil
+	}
+	if err := json.Unmarshal(value, target.value); err != nil {
+		return fmt.Errorf("%s cannot be %s; expected %s", field, value, target.expected)
+	}
+	return nil
 }
 
 // parseAPIs finds APIs by Kafka's names.
@@ -207,7 +219,7 @@ func documentOf(f Fault) faultDocument {
 	case CutAnswers:
 		return faultDocument{Kind: "cut_answers", Broker: f.Broker, APIs: apiNames(f.APIs), Bytes: f.Bytes, Times: f.Times}
 	case SkewClock:
-		return faultDocument{Kind: "skew_clock", Broker: f.Broker, By: skew(f.By)}
+		return faultDocument{Kind: "skew_clock", Broker: f.Broker, By: duration(f.By)}
 	case CutOff:
 		return faultDocument{Kind: "cut_off", Broker: f.Broker}
 	case ForgetTransactionalID:

@@ -43,20 +43,75 @@ func TestFaultDocuments(t *testing.T) {
 
 func TestFaultDocumentMistakes(t *testing.T) {
 	for document, want := range map[string]string{
-		`hold markers`: "invalid character",
-		`{"fault":"hold_markers","topics":["orders"]}`:            `unknown field "topics"`,
-		`{"topic":"orders"}`:                                      `fault "" is none`,
-		`{"fault":"hold_markers","delay":"5s"}`:                   "hold_markers has no delay; it has topic, partitions",
-		`{"fault":"delay_requests"}`:                              "delay is missing",
-		`{"fault":"delay_requests","delay":"5"}`:                  "missing unit",
-		`{"fault":"delay_requests","delay":"-5s"}`:                "not negative",
-		`{"fault":"delay_requests","delay":"5s","apis":["List"]}`: `"List" is none that a broker serves`,
-		`{"fault":"fail_requests","error":"BROKEN"}`:              `error "BROKEN" is none`,
-		`{"fault":"forget_transactional_id"}`:                     "transactional_id is missing",
+		`hold markers`:                                                   `no JSON object; expected one such as {"fault": "hold_markers", "topic": "orders"} (invalid character 'h' looking for beginning of value, at byte 1)`,
+		`["hold_markers"]`:                                               `no JSON object; expected one`,
+		`null`:                                                           `no JSON object; expected one`,
+		`{"fault":"hold_markers"} {}`:                                    `no JSON object; expected one`,
+		`{"fault":7}`:                                                    `fault cannot be 7; expected a text in quotes`,
+		`{"fault":"hold_markers","topic":7}`:                             `topic cannot be 7; expected a text in quotes`,
+		`{"fault":"hold_markers","partitions":0}`:                        `partitions cannot be 0; expected a list of whole numbers, such as [0, 2]`,
+		`{"fault":"hold_markers","partitions":[-1]}`:                     `partitions: -1 is none; expected numbers from 0`,
+		`{"fault":"hold_fetches","broker":1.5}`:                          `broker cannot be 1.5; expected the id of a broker, a whole number`,
+		`{"fault":"cut_off","broker":-1}`:                                `broker -1 is none`,
+		`{"fault":"hold_markers","topics":["orders"]}`:                   `hold_markers has no topics; it has topic, partitions`,
+		`{"fault":"hold_markers","Topic":"orders"}`:                      `hold_markers has no Topic; it has topic, partitions`,
+		`{"fault":"fail_requests","error":"NOT_COORDINATOR","times":-1}`: `times is -1; expected how often`,
+		`{"fault":"delay_loading"}`:                                      `unaware and loading are missing`,
+		`{"fault":"delay_loading","unaware":"0s","loading":"0s"}`:        `unaware and loading are missing`,
+		`{"fault":"delay_loading","unaware":"5s","topic":"orders"}`:      `topic "orders" has no coordinators; expected __transaction_state`,
+		`{"fault":"trickle_answers","every":"1s"}`:                       `bytes is 0; expected how many are sent, from 1`,
+		`{"fault":"trickle_answers","bytes":5}`:                          `every is missing`,
+		`{"fault":"cut_answers","bytes":-1}`:                             `bytes is -1`,
+		`{"fault":"skew_clock"}`:                                         `by is missing`,
+		`{"topic":"orders"}`:                                             `fault "" is none`,
+		`{"fault":"hold_markers","delay":"5s"}`:                          "hold_markers has no delay; it has topic, partitions",
+		`{"fault":"delay_requests"}`:                                     "delay is missing",
+		`{"fault":"delay_requests","delay":"5"}`:                         `delay cannot be "5"; expected a duration in quotes, such as "5s"`,
+		`{"fault":"delay_requests","delay":"-5s"}`:                       "not negative",
+		`{"fault":"delay_requests","delay":"5s","apis":["List"]}`:        `"List" is none that a broker serves`,
+		`{"fault":"fail_requests","error":"BROKEN"}`:                     `error "BROKEN" is none`,
+		`{"fault":"forget_transactional_id"}`:                            "transactional_id is missing",
 	} {
 		if f, err := simbroker.ParseFault([]byte(document)); !errors.Is(err, simbroker.ErrFaultDocument) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v, want %s", document, f, err, want)
 		}
+	}
+}
+
+// What can never strike is not installed.
+func TestFaultsThatNeverStrike(t *testing.T) {
+	s := simulated(t, small)
+	for _, tt := range []struct {
+		fault simbroker.Fault
+		want  string
+		is    error
+	}{
+		{simbroker.FailRequests{Err: "NOPE"}, `fail requests with NOPE: error "NOPE" is none`, nil},
+		{simbroker.FailRequests{}, `error "" is none`, nil},
+		{simbroker.DelayRequests{Delay: -time.Second}, "delay is -1s; expected a duration that is not negative", nil},
+		{simbroker.DelayRequests{}, "delay is missing", nil},
+		{simbroker.LoseRequests{APIs: []kmsg.Key{999}}, "is none that a broker serves", nil},
+		{simbroker.TrickleAnswers{}, "bytes is 0", nil},
+		{simbroker.SkewClock{Broker: 2}, "by is missing", nil},
+		{simbroker.HoldMarkers{Partitions: []int32{-1}}, "partitions: -1 is none", nil},
+		{simbroker.CutOff{Broker: 9}, "broker 9: no such broker (ids are 1 to 3)", simbroker.ErrUnknownBroker},
+		{simbroker.HoldFetches{Broker: 9}, "broker 9: no such broker", simbroker.ErrUnknownBroker},
+		{simbroker.ForgetTransactionalID{ID: "x"}, "no such transactional id", simbroker.ErrUnknownTransactionalID},
+	} {
+		if _, err := s.Inject(tt.fault); err == nil || !strings.Contains(err.Error(), tt.want) || tt.is != nil && !errors.Is(err, tt.is) {
+			t.Errorf("%#v: %v, want %s", tt.fault, err, tt.want)
+		}
+		func() {
+			defer func() {
+				if said, ok := recover().(string); !ok || !strings.Contains(said, tt.want) {
+					t.Errorf("%#v: Install says %v", tt.fault, said)
+				}
+			}()
+			s.Install(tt.fault)
+		}()
+	}
+	if left := s.Faults(); left != nil {
+		t.Errorf("installed %v", left)
 	}
 }
 

@@ -6,27 +6,37 @@ import (
 )
 
 // Install puts a fault in place until remove is called. Those that were
-// installed first strike first.
+// installed first strike first. It panics where Inject has an error: a test whose
+// fault never strikes would tell nothing.
 func (c *Cluster) Install(f Fault) (remove func()) {
-	id := c.Inject(f)
+	id, err := c.Inject(f)
+	if err != nil {
+		panic("simbroker: " + err.Error())
+	}
 	return func() { _ = c.Withdraw(id) } // it may have been withdrawn before
 }
 
 // Inject is Install for callers that keep a number: the id by which Withdraw
-// removes the fault.
-func (c *Cluster) Inject(f Fault) (id int) {
+// removes the fault. Errors: ErrUnknownBroker, ErrUnknownTransactionalID, or what
+// keeps the fault from ever striking, such as a negative delay; it is not installed
+// then.
+func (c *Cluster) Inject(f Fault) (id int, err error) {
+	if err := c.checkFault(f); err != nil {
+		return 0, fmt.Errorf("%v: %w", f, err)
+	}
 	c.loop.Do(func() {
+		if forget, ok := f.(ForgetTransactionalID); ok && !c.forget(forget.ID) {
+			err = fmt.Errorf("%v: %w: no coordinator that runs has it", f, ErrUnknownTransactionalID)
+			return
+		}
 		id = c.faults.install(f)
-		switch f := f.(type) {
-		case ForgetTransactionalID:
-			c.forget(f.ID)
-		case HoldFetches:
+		if _, ok := f.(HoldFetches); ok {
 			c.fetchAnew()
 		}
 		c.setNodes(f)
 		c.logf("fault %d: %s", id, f)
 	})
-	return id
+	return id, err
 }
 
 // Withdraw removes an installed fault. Errors: ErrUnknownFault.
@@ -44,6 +54,10 @@ func (c *Cluster) Withdraw(id int) error {
 	})
 	return err
 }
+
+// ErrUnknownTransactionalID is returned for a transactional id that no coordinator
+// has.
+var ErrUnknownTransactionalID = errors.New("no such transactional id")
 
 // ErrUnknownFault is returned for an id that no installed fault has.
 var ErrUnknownFault = errors.New("no such fault is installed")
@@ -97,11 +111,13 @@ func (c *Cluster) setNodes(changed Fault) {
 	}
 }
 
-// forget makes every coordinator lose a transactional id.
-func (c *Cluster) forget(id string) {
+// forget makes every coordinator lose a transactional id, and says whether one
+// knew it.
+func (c *Cluster) forget(id string) (known bool) {
 	for _, b := range c.brokers {
-		if b.alive {
-			b.txn.Forget(id)
+		if b.alive && b.txn.Forget(id) {
+			known = true
 		}
 	}
+	return known
 }

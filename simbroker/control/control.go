@@ -47,7 +47,7 @@ type Cluster interface {
 	Start(kafka.BrokerID) error
 	Stop(kafka.BrokerID) error
 
-	Inject(simbroker.Fault) (id int)
+	Inject(simbroker.Fault) (id int, err error)
 	Withdraw(id int) error
 	Injections() []simbroker.Injection
 
@@ -192,7 +192,16 @@ func (h handler) inject(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	f, err := describe(simbroker.Injection{ID: h.cluster.Inject(fault), Fault: fault})
+	id, err := h.cluster.Inject(fault)
+	if err != nil {
+		status := http.StatusBadRequest
+		if errors.Is(err, simbroker.ErrUnknownBroker) || errors.Is(err, simbroker.ErrUnknownTransactionalID) {
+			status = http.StatusNotFound
+		}
+		http.Error(w, err.Error(), status)
+		return
+	}
+	f, err := describe(simbroker.Injection{ID: id, Fault: fault})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -27,10 +27,18 @@ func newProcess() *process {
 	return &process{states: map[kafka.BrokerID]string{1: "running", 2: "running"}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
-func (p *process) Inject(f simbroker.Fault) int {
+func (p *process) Inject(f simbroker.Fault) (int, error) {
+	switch f := f.(type) {
+	case simbroker.CutOff:
+		if f.Broker > 2 {
+			return 0, simbroker.ErrUnknownBroker
+		}
+	case simbroker.ForgetTransactionalID:
+		return 0, simbroker.ErrUnknownTransactionalID
+	}
 	p.last++
 	p.faults = append(p.faults, simbroker.Injection{ID: p.last, Fault: f})
-	return p.last
+	return p.last, nil
 }
 
 func (p *process) Withdraw(id int) error {
@@ -122,6 +130,9 @@ func TestFaults(t *testing.T) {
 		{"GET", "/faults", "", 200, "[" + delay + "]\n"},
 		{"DELETE", "/faults", "", 200, "fault 2 withdrawn\n"},
 		{"GET", "/faults", "", 200, "[]\n"},
+		{"POST", "/faults", `{"fault": "cut_off", "broker": 9}`, 404, "no such broker\n"},
+		{"POST", "/faults", `{"fault": "forget_transactional_id", "transactional_id": "x"}`, 404, "no such transactional id\n"},
+		{"POST", "/faults", `{"fault": "cut_off", "broker": "2"}`, 400, `not the description of a fault: broker cannot be "2"; expected the id of a broker, a whole number` + "\n"},
 		{"POST", "/faults", `{"fault": "flood"}`, 400, `not the description of a fault: fault "flood" is none; expected one of cut_answers, cut_off, delay_loading, delay_requests, drop_markers, fail_requests, forget_transactional_id, hold_fetches, hold_markers, lose_requests, skew_clock, trickle_answers` + "\n"},
 	} {
 		s.play(t, h)

@@ -115,7 +115,10 @@ func (c *client) meddle() {
 			return
 		}
 		f := c.fault()
-		id := c.sim.Inject(f)
+		id, err := c.sim.Inject(f)
+		if err != nil {
+			c.t.Fatal(err)
+		}
 		c.tell("fault: %v", f)
 		longest := 8 * time.Second
 		if _, replicates := f.(simbroker.HoldFetches); replicates {

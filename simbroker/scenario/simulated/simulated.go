@@ -111,6 +111,9 @@ func (f Faults) Inject(_ context.Context, document []byte) (withdraw func(contex
 	if err != nil {
 		return nil, err
 	}
-	id := f.cluster.Inject(fault)
+	id, err := f.cluster.Inject(fault)
+	if err != nil {
+		return nil, err
+	}
 	return func(context.Context) error { return f.cluster.Withdraw(id) }, nil
 }
