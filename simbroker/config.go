@@ -1,12 +1,16 @@
 package simbroker
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+	"github.com/lso-exporter/lso-exporter/simbroker/property"
 	"github.com/lso-exporter/lso-exporter/simbroker/sasl"
 	"github.com/lso-exporter/lso-exporter/simbroker/wire"
 )
@@ -81,6 +85,46 @@ func (cfg Config) levels() map[string]int16 {
 	}
 	maps.Copy(levels, cfg.Features)
 	return levels
+}
+
+// Check says whether Start would take the configuration, addresses aside. The error
+// names what is wrong with it.
+func (cfg Config) Check() error {
+	_, _, err := cfg.check()
+	return err
+}
+
+// checkFeatures says whether the levels given are those that brokers know.
+func (cfg Config) checkFeatures() error {
+	supported := controller.SupportedFeatures()
+	for _, name := range slices.Sorted(maps.Keys(cfg.Features)) {
+		level := cfg.Features[name]
+		levels, known := supported[name]
+		switch {
+		case !known:
+			return fmt.Errorf("feature %s is none; expected one of %s", name, strings.Join(slices.Sorted(maps.Keys(supported)), ", "))
+		case level != 0 && (level < levels.Min || level > levels.Max):
+			return fmt.Errorf("feature %s has no level %d; expected 0 for none, or %d to %d", name, level, max(levels.Min, 1), levels.Max)
+		}
+	}
+	return nil
+}
+
+// Vendor is whose brokers they seem to be: Config.Vendor.
+func (c *Cluster) Vendor() string { return c.cfg.Vendor }
+
+// CheckTopicProperty says whether a topic can have a property of its own, by
+// Kafka's name, with a value. The error says what would be right.
+func CheckTopicProperty(name, value string) error {
+	if _, known := property.Lookup(property.Topic, name); !known {
+		return fmt.Errorf("%s is no property of topics; expected one of Kafka's, such as retention.ms", name)
+	}
+	err := property.CheckValue(property.Topic, name, value)
+	var bad *property.ValueError
+	if errors.As(err, &bad) {
+		return fmt.Errorf("%w; expected %s", err, bad.Remedy)
+	}
+	return err
 }
 
 func (cfg Config) logf(format string, args ...any) {

@@ -24,6 +24,9 @@ func (cfg Config) check() ([]property.Values, [][]listenerSetting, error) {
 	if _, ok := wire.VendorNamed(cfg.Vendor); cfg.Vendor != "" && !ok {
 		return nil, nil, fmt.Errorf("vendor %q is none; expected one of %s", cfg.Vendor, strings.Join(Vendors(), ", "))
 	}
+	if err := cfg.checkFeatures(); err != nil {
+		return nil, nil, err
+	}
 	for id := range cfg.BrokerProperties {
 		if id < 1 || int(id) > cfg.Brokers {
 			return nil, nil, fmt.Errorf("properties of broker %d: %w (ids are 1 to %d)", id, ErrUnknownBroker, cfg.Brokers)

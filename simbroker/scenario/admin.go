@@ -64,7 +64,7 @@ func parseConfig(words []string) (Action, error) {
 			return p.setForGroup(ctx, target, properties)
 		}
 		if target != allBrokers {
-			code, err := p.alterConfig(ctx, kmsg.ConfigResourceTypeTopic, p.topicName(target), properties, kmsg.IncrementalAlterConfigOpSet)
+			code, _, err := p.alterConfig(ctx, kmsg.ConfigResourceTypeTopic, p.topicName(target), properties, kmsg.IncrementalAlterConfigOpSet)
 			return renderError(code), err
 		}
 		for _, property := range properties {
@@ -76,10 +76,10 @@ func parseConfig(words []string) (Action, error) {
 	}, nil
 }
 
-func (p *Play) alterConfig(ctx context.Context, kind kmsg.ConfigResourceType, name string, properties []Property, op kmsg.IncrementalAlterConfigOp) (code int16, err error) {
+func (p *Play) alterConfig(ctx context.Context, kind kmsg.ConfigResourceType, name string, properties []Property, op kmsg.IncrementalAlterConfigOp) (code int16, message *string, err error) {
 	broker, err := p.anyBroker()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	req.Version = p.version(req.Key(), -1)
@@ -96,17 +96,18 @@ func (p *Play) alterConfig(ctx context.Context, kind kmsg.ConfigResourceType, na
 	req.Resources = append(req.Resources, resource)
 	resp, err := p.ask(ctx, broker, req)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	return resp.(*kmsg.IncrementalAlterConfigsResponse).Resources[0].ErrorCode, nil
+	got := resp.(*kmsg.IncrementalAlterConfigsResponse).Resources[0]
+	return got.ErrorCode, got.ErrorMessage, nil
 }
 
 // setForAllBrokers alters a dynamic property of all brokers and waits until
 // each running one has taken it over.
 func (p *Play) setForAllBrokers(ctx context.Context, property Property) error {
-	code, err := p.alterConfig(ctx, kmsg.ConfigResourceTypeBroker, "", []Property{property}, kmsg.IncrementalAlterConfigOpSet)
+	code, message, err := p.alterConfig(ctx, kmsg.ConfigResourceTypeBroker, "", []Property{property}, kmsg.IncrementalAlterConfigOpSet)
 	if err == nil && code != 0 {
-		err = fmt.Errorf("set %s=%s: %s", property.Name, property.Value, renderError(code))
+		err = fmt.Errorf("set %s=%s: %s", property.Name, property.Value, p.refused(code, message))
 	}
 	if err != nil {
 		return err
@@ -124,7 +125,7 @@ func (p *Play) setForGroup(ctx context.Context, group string, properties []Prope
 	if err != nil {
 		return "", err
 	}
-	code, err := p.alterConfig(ctx, kmsg.ConfigResourceTypeGroupConfig, name, properties, kmsg.IncrementalAlterConfigOpSet)
+	code, _, err := p.alterConfig(ctx, kmsg.ConfigResourceTypeGroupConfig, name, properties, kmsg.IncrementalAlterConfigOpSet)
 	if err != nil || code != 0 {
 		return renderError(code), err
 	}
@@ -153,6 +154,17 @@ func (p *Play) awaitConfig(ctx context.Context, property Property, of func(broke
 		}
 	}
 	return nil
+}
+
+// inForce says whether every broker has a property's value.
+func (p *Play) inForce(ctx context.Context, property Property) (bool, error) {
+	for _, broker := range p.brokers {
+		value, err := p.configAt(ctx, broker, kmsg.ConfigResourceTypeBroker, strconv.Itoa(int(broker)), property.Name)
+		if err != nil || value != property.Value {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // configAt is the value of a property as a broker has it.
@@ -220,6 +232,11 @@ func parseReassign(words []string) (Action, error) {
 		return nil, err
 	}
 	letters := strings.Split(words[2], ",")
+	for _, letter := range letters {
+		if !brokerLetter.MatchString(letter) {
+			return nil, fmt.Errorf("%s is no broker; expected A, B, …", letter)
+		}
+	}
 	return func(ctx context.Context, p *Play) (string, error) {
 		log, err := p.locate(ctx, ref)
 		if err != nil {

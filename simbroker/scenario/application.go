@@ -186,6 +186,10 @@ func (k applicationKind) parse(words []string) (Action, error) {
 		if err := checkWord(k.words[i], word); err != nil {
 			return nil, err
 		}
+		// What it writes must not be what it reads: its input would never be used up.
+		if i > 0 && (k.words[i] == wordPartition || k.words[i] == wordTopic) && slices.Contains(args.position[:i], word) {
+			return nil, fmt.Errorf("%s cannot be both input and output; name another one", word)
+		}
 	}
 	options, err := parseApplicationOptions(args.named)
 	if err != nil {
@@ -231,16 +235,27 @@ func parseApplicationOptions(named map[string]string) (a applicationWords, err e
 		case "process":
 			a.process = value
 		case "timeout":
-			if a.timeout, err = time.ParseDuration(value); err != nil {
+			if a.timeout, err = parseTimeout(value); err != nil {
 				return a, err
 			}
 		default:
-			if a.numbers[option], err = strconv.Atoi(value); err != nil || a.numbers[option] < 1 {
-				return a, fmt.Errorf("%s wants a number from 1", option)
+			if a.numbers[option], err = parseCount(option, value); err != nil {
+				return a, err
 			}
 		}
 	}
 	return a, nil
+}
+
+// maxCount is the largest number that an application takes.
+const maxCount = 1_000_000
+
+func parseCount(what, word string) (int, error) {
+	n, err := strconv.Atoi(word)
+	if err != nil || n < 1 || n > maxCount {
+		return 0, fmt.Errorf("%s wants a number from 1 to %d, not %s", what, maxCount, word)
+	}
+	return n, nil
 }
 
 // resolve adds a word to those of its kind.
@@ -363,9 +378,9 @@ func parseInsert(words []string) (Action, error) {
 	if len(words) != 2 || !storeSymbol.MatchString(words[0]) {
 		return nil, fmt.Errorf("insert wants a store and a number")
 	}
-	n, err := strconv.Atoi(words[1])
-	if err != nil || n < 1 {
-		return nil, fmt.Errorf("%s is no number of rows", words[1])
+	n, err := parseCount("insert", words[1])
+	if err != nil {
+		return nil, err
 	}
 	return func(_ context.Context, p *Play) (string, error) {
 		p.store(words[0]).Insert(n)

@@ -25,6 +25,24 @@ type Cluster interface {
 	Faults
 }
 
+// Vendored is what a Cluster's Faults are as well if it is known whose brokers they
+// seem to be.
+type Vendored interface {
+	// Vendor is one of the names that "lso-exporter sim --vendor" takes, or empty
+	// for a Kafka of this project's version.
+	Vendor() string
+}
+
+// facet is what a cluster, or what controls its processes, is as well, if it is.
+func facet[T any](c Cluster) (T, bool) {
+	var of any = c
+	if n, over := c.(interface{ processes() Faults }); over {
+		of = n.processes()
+	}
+	f, ok := of.(T)
+	return f, ok
+}
+
 // Faults are what can be done to a broker's process. Each returns when it has
 // happened; Start when the broker serves requests again.
 type Faults interface {

@@ -72,9 +72,32 @@ func parseWait(words []string) (Action, error) {
 	if len(words) != 1 {
 		return nil, errors.New("wait wants a duration")
 	}
-	d, err := time.ParseDuration(words[0])
+	d, err := parsePeriod(words[0])
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, p *Play) (string, error) { return "", p.cluster.Wait(ctx, d) }, nil
+}
+
+// maxPeriod is the longest time that a text can name: longer than Kafka keeps
+// anything by default, and not too long to be simulated.
+const maxPeriod = 20 * 24 * time.Hour
+
+// parsePeriod reads how long something is to last.
+func parsePeriod(word string) (time.Duration, error) {
+	d, err := time.ParseDuration(word)
+	if err != nil || d <= 0 || d > maxPeriod {
+		return 0, fmt.Errorf("%s is no time that passes; expected one such as 5s, up to %v", word, maxPeriod)
+	}
+	return d, nil
+}
+
+// parseTimeout reads a timeout that a request carries, which may be a nonsensical
+// one.
+func parseTimeout(word string) (time.Duration, error) {
+	d, err := time.ParseDuration(word)
+	if err != nil || d.Abs() > maxPeriod {
+		return 0, fmt.Errorf("timeout %s is none; expected one such as 5s, up to %v", word, maxPeriod)
+	}
+	return d, nil
 }

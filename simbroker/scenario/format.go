@@ -8,28 +8,28 @@ import (
 // Format writes a text in its canonical form: one space between the words of
 // directives and commands, around the arrow and behind the # of a comment, an
 // output of one line behind the arrow and one of several below it, no spaces at
-// the end of lines, no two empty lines in a row and none at the beginning or the
-// end. What it says stays the same, and a text in that form stays as it is. It
+// either end of lines, no two empty lines in a row and none at the beginning or
+// the end. What it says stays the same, and a text in that form stays as it is. It
 // needs no verbs: commands may be those of other packages. The error is a
 // *SyntaxError.
 func Format(name, text string) (string, error) {
-	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
+	lines := splitLines(text)
 	var out []string
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
 		fail := func(err error) (string, error) {
 			return "", &SyntaxError{Name: name, Line: i + 1, Text: line, Why: err.Error()}
 		}
-		switch {
-		case strings.TrimSpace(line) == "":
+		switch kindOf(line) {
+		case blankLine:
 			if len(out) > 0 && out[len(out)-1] != "" {
 				out = append(out, "")
 			}
-		case strings.HasPrefix(line, "#"):
-			out = append(out, formatComment(line))
-		case strings.HasPrefix(line, continuation):
+		case commentLine:
+			out = append(out, formatComment(strings.TrimSpace(line)))
+		case outputLine:
 			return fail(errStrayOutput)
-		case isDirective(line):
+		case directiveLine:
 			out = append(out, strings.Join(strings.Fields(line), " "))
 		default:
 			step, words, err := splitStep(lines, i)
@@ -48,12 +48,12 @@ func Format(name, text string) (string, error) {
 
 // What is wrong with lines, whatever the verbs.
 var (
-	errStrayOutput = errors.New("output without a command")
+	errStrayOutput = errors.New("output without a command; each line of it begins with two spaces, | and one space, below a command and a lone =>")
 	errNoCommand   = errors.New("no command")
 )
 
+// formatComment takes a comment without spaces around it.
 func formatComment(line string) string {
-	line = strings.TrimRight(line, " \t")
 	if text := line[1:]; text != "" && !strings.ContainsAny(text[:1], " \t#") {
 		return "# " + text
 	}

@@ -1,10 +1,12 @@
 package scenario
 
 import (
+	"context"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -94,7 +96,7 @@ func space(text string, random *rand.Rand) string {
 func spaceWords(line string, random *rand.Rand) string {
 	command, output, found := strings.Cut(line, arrow)
 	words := strings.Fields(command)
-	for i := range words[1:] { // a directive's first space tells what it is
+	for i := range words[1:] {
 		words[i+1] += strings.Repeat(" ", random.IntN(3))
 	}
 	line = strings.Join(words, " ")
@@ -119,9 +121,7 @@ func TestFormatKeepsSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same := slices.EqualFunc(want.Steps, got.Steps, func(a, b Step) bool {
-			return a.Mode == b.Mode && a.Within == b.Within && a.Command == b.Command && a.Want == b.Want && a.arrow == b.arrow
-		})
+		same := slices.EqualFunc(want.Steps, got.Steps, sameStep)
 		if !same {
 			t.Errorf("%s has other steps", path)
 		}
@@ -137,7 +137,11 @@ func TestFormat(t *testing.T) {
 		{"an empty line of output", "a =>\n  | \n", "a =>\n  | \n"},
 		{"no output, and said so", "a=>\n", "a =>\n"},
 		{"several lines of output", "a =>\n  | b  c\n  | d\n", "a =>\n  | b  c\n  | d\n"},
-		{"line breaks of other systems", "a\r\nb => c\r\n", "a\nb => c\n"},
+		{"line breaks of other systems", "a\r\nb => c\r\nd =>\r\n  | e\r\n  | f\r\n", "a\nb => c\nd =>\n  | e\n  | f\n"},
+		{"a mark of the encoding", "\ufeff# a\n", "# a\n"},
+		{"an indented comment", "  #x\n\t# y\n", "# x\n# y\n"},
+		{"an indented directive", "\ttopic\tT1\n", "topic T1\n"},
+		{"a comment of nothing", "#\r\r\n# \t\n", "#\n#\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got, err := Format("text", tt.text); err != nil || got != tt.want {
@@ -146,7 +150,7 @@ func TestFormat(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{
-		"  | a\n":         `text:1: output without a command: "  | a"`,
+		"  | a\n":         `text:1: output without a command; each line of it begins with two spaces, | and one space, below a command and a lone =>: "  | a"`,
 		"a\n=> b\n":       `text:2: no command: "=> b"`,
 		"a => b\n  | c\n": `text:1: several lines of output begin under a lone =>: "a => b"`,
 	} {
@@ -156,17 +160,73 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// Whatever stands in a text, its canonical form stays as it is.
+// Whatever stands in a text, its canonical form stays as it is and says the same.
 func FuzzFormat(f *testing.F) {
-	f.Add("#a\ntopic  T1\nx =>\n  | a\n  | b\n")
-	f.Add("a=>  b\n\n\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		once, err := Format("text", text)
-		if err != nil {
-			return
+	for _, text := range []string{"#a\ntopic  T1\nx =>\n  | a\n  | b\n", "a=>  b\n\n\n", "  #x", "#\r\r", "x =>\r\n  |  a\r\r\n", "\ufeff\ttopic T1\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) { checkFormat(t, text) })
+}
+
+// The same for texts that are put together by chance from what means something.
+func TestFormatOfRandomTexts(t *testing.T) {
+	fragments := []string{
+		"#", "# ", "#x", "##", "a", "await", "5s", "hold", "send", "as", "U1", "topic", "T1", "property", "n=v", "brokers", "3",
+		"=>", "=> ", " => ", "x", "  | ", "|", "  |", " ", "  ", "\t", "\r", "\r\r", "\v", "\u00a0", "\u0085", "\ufeff", "\n", "\n", "\n", "\n  | ", "\r\n",
+	}
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	understood := 0
+	for range 4_000 {
+		var text strings.Builder
+		for range random.IntN(14) {
+			text.WriteString(fragments[random.IntN(len(fragments))])
 		}
-		if twice, err := Format("text", once); err != nil || twice != once {
-			t.Errorf("%q becomes %q and then %q (%v)", text, once, twice, err)
+		if checkFormat(t, text.String()) {
+			understood++
 		}
-	})
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	if understood < 200 {
+		t.Errorf("seed %d: only %d texts were understood", seed, understood)
+	}
+}
+
+// checkFormat formats a text twice, and parses it in both forms with a command
+// that takes any words. understood says that it is a scenario.
+func checkFormat(t *testing.T, text string) (understood bool) {
+	t.Helper()
+	once, err := Format("text", text)
+	if err != nil {
+		if _, err := Parse("text", text, anything("a"), anything("x")); err == nil {
+			t.Errorf("%q is a scenario that has no form", text)
+		}
+		return false
+	}
+	if twice, err := Format("text", once); err != nil || twice != once {
+		t.Errorf("%q becomes %q and then %q (%v)", text, once, twice, err)
+	}
+	before, err := Parse("text", text, anything("a"), anything("x"))
+	after, errAfter := Parse("text", once, anything("a"), anything("x"))
+	switch {
+	case (err == nil) != (errAfter == nil):
+		t.Errorf("%q: %v, but in the form %q: %v", text, err, once, errAfter)
+	case err == nil && (before.Title != after.Title || !reflect.DeepEqual(before.Topics, after.Topics) ||
+		!reflect.DeepEqual(before.Properties, after.Properties) || before.Brokers != after.Brokers || !slices.EqualFunc(before.Steps, after.Steps, sameStep)):
+		t.Errorf("%q says something else as %q", text, once)
+	}
+	return err == nil
+}
+
+// anything is a command that takes any words.
+func anything(name string) Verb {
+	return Verb{Name: name, Usage: name, Doc: "takes any words", Parse: func([]string) (Action, error) {
+		return func(context.Context, *Play) (string, error) { return "", nil }, nil
+	}}
+}
+
+func sameStep(a, b Step) bool {
+	return a.Mode == b.Mode && a.Within == b.Within && a.Command == b.Command && a.Want == b.Want && a.arrow == b.arrow
 }

@@ -204,12 +204,10 @@ func parseOffsetFetch(words []string) (Action, error) {
 		}
 	}
 	version, err := versionOf(args)
-	if err != nil || version >= 0 && version < 8 {
-		return nil, fmt.Errorf("OffsetFetch begins at v8, which takes many groups")
+	if err != nil || version >= 0 && version < firstManyGroups {
+		return nil, fmt.Errorf("OffsetFetch begins at v%d, which takes many groups", firstManyGroups)
 	}
 	return func(ctx context.Context, p *Play) (string, error) {
-		req := kmsg.NewPtrOffsetFetchRequest()
-		req.Version, req.RequireStable = p.version(req.Key(), version), stable
 		broker, name, refusal, err := p.coordinator(ctx, group, "")
 		if err != nil || refusal != "" {
 			return refusal, err
@@ -225,13 +223,49 @@ func parseOffsetFetch(words []string) (Action, error) {
 			topic.Topic, topic.Partitions = log.topic, []int32{log.partition}
 			g.Topics = append(g.Topics, topic)
 		}
-		req.Groups = append(req.Groups, g)
-		resp, err := p.ask(ctx, broker, req)
+		got, err := p.fetchOffsets(ctx, broker, version, stable, g)
 		if err != nil {
 			return "", err
 		}
-		return group + " " + p.renderOffsets(resp.(*kmsg.OffsetFetchResponse).Groups[0]), nil
+		return group + " " + p.renderOffsets(got), nil
 	}, nil
+}
+
+// firstManyGroups is the version of OffsetFetch that takes many groups at once.
+const firstManyGroups = 8
+
+// fetchOffsets asks for a group's offsets, of all partitions if it names none, in
+// a version, or in the one that suits the cluster if that is -1.
+func (p *Play) fetchOffsets(ctx context.Context, broker int32, version int16, stable bool, g kmsg.OffsetFetchRequestGroup) (kmsg.OffsetFetchResponseGroup, error) {
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.Version, req.RequireStable, req.Groups = p.version(req.Key(), version), stable, []kmsg.OffsetFetchRequestGroup{g}
+	req.Group = g.Group
+	for _, t := range g.Topics {
+		topic := kmsg.NewOffsetFetchRequestTopic()
+		topic.Topic, topic.Partitions = t.Topic, t.Partitions
+		req.Topics = append(req.Topics, topic)
+	}
+	resp, err := p.ask(ctx, broker, req)
+	if err != nil {
+		return kmsg.OffsetFetchResponseGroup{}, err
+	}
+	got := resp.(*kmsg.OffsetFetchResponse)
+	if req.Version >= firstManyGroups {
+		return got.Groups[0], nil
+	}
+	only := kmsg.NewOffsetFetchResponseGroup()
+	only.Group, only.ErrorCode = g.Group, got.ErrorCode
+	for _, t := range got.Topics {
+		topic := kmsg.NewOffsetFetchResponseGroupTopic()
+		topic.Topic = t.Topic
+		for _, part := range t.Partitions {
+			of := kmsg.NewOffsetFetchResponseGroupTopicPartition()
+			of.Partition, of.Offset, of.ErrorCode = part.Partition, part.Offset, part.ErrorCode
+			topic.Partitions = append(topic.Partitions, of)
+		}
+		only.Topics = append(only.Topics, topic)
+	}
+	return only, nil
 }
 
 func (p *Play) renderOffsets(g kmsg.OffsetFetchResponseGroup) string {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"maps"
 	"strconv"
 	"strings"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
 // Injector is what a Cluster's Faults are as well if requests, markers and
@@ -38,69 +40,117 @@ func injectVerbs() []Verb {
 // faultVerbName is the verb that a cluster without an Injector cannot play.
 const faultVerbName = "fault"
 
-// injects says whether the text puts faults in place.
-func (s *Scenario) injects() bool {
-	return slices.ContainsFunc(s.Steps, func(step Step) bool {
-		verb, _, _ := strings.Cut(step.Command, " ")
-		return verb == faultVerbName
-	})
+// FaultStep is a step that puts a fault in place.
+type FaultStep struct {
+	Line int
+	// Document is the fault as an Injector takes it, as far as the text tells it:
+	// names are symbols, and brokers have the ids 1, 2, ….
+	Document []byte
 }
 
-// injector is what can disturb a cluster, if there is one.
-func injector(c Cluster) (Injector, bool) {
-	if n, over := c.(interface{ processes() Faults }); over {
-		i, ok := n.processes().(Injector)
-		return i, ok
+// Faults lists the steps that put faults in place, for who knows which there are.
+func (s *Scenario) Faults() []FaultStep {
+	var faults []FaultStep
+	for _, step := range s.Steps {
+		if step.verb != faultVerbName {
+			continue
+		}
+		order, err := parseFaultOrder(step.words[1:])
+		if err == nil {
+			var content []byte
+			if content, err = json.Marshal(order.sketch()); err == nil {
+				faults = append(faults, FaultStep{step.Line, content})
+			}
+		}
 	}
-	i, ok := c.(Injector)
-	return i, ok
+	return faults
 }
 
-func parseFault(words []string) (Action, error) {
+// faultOrder is a fault command.
+type faultOrder struct {
+	document map[string]any // but for broker and targets
+	targets  []string
+	at       string // a broker, or empty
+}
+
+func parseFaultOrder(words []string) (o faultOrder, err error) {
 	args, err := parseArguments(words, "at ", "apis", "error", "times", "delay", "unaware", "loading", "bytes", "every", "by")
 	if err != nil {
-		return nil, err
+		return o, err
 	}
 	if err := args.want(1, -1); err != nil {
-		return nil, err
+		return o, err
 	}
-	document := map[string]any{"fault": args.position[0]}
+	o = faultOrder{map[string]any{"fault": args.position[0]}, args.position[1:], args.named["at"]}
 	for _, name := range []string{"error", "delay", "unaware", "loading", "every", "by"} {
 		if value, ok := args.named[name]; ok {
-			document[name] = value
+			o.document[name] = value
 		}
 	}
 	if apis, ok := args.named["apis"]; ok {
-		document["apis"] = strings.Split(apis, ",")
+		o.document["apis"] = strings.Split(apis, ",")
 	}
 	for _, name := range []string{"times", "bytes"} {
 		if value, ok := args.named[name]; ok {
-			if document[name], err = strconv.Atoi(value); err != nil {
-				return nil, fmt.Errorf("%s wants a number", name)
+			if o.document[name], err = strconv.Atoi(value); err != nil {
+				return o, fmt.Errorf("%s wants a number", name)
 			}
 		}
 	}
-	targets, at := args.position[1:], args.named["at"]
+	for _, target := range o.targets {
+		if !idSymbol.MatchString(target) && !topicSymbol.MatchString(target) && !partitionWord.MatchString(target) {
+			return o, fmt.Errorf("%s is no partition, topic or id", target)
+		}
+	}
+	return o, nil
+}
+
+// sketch is the document without a cluster.
+func (o faultOrder) sketch() map[string]any {
+	document := maps.Clone(o.document)
+	if o.at != "" {
+		document["broker"] = o.at[0] - 'A' + 1
+	}
+	var partitions []int
+	for _, target := range o.targets {
+		symbol, rest := partitionRef(target).split()
+		switch {
+		case idSymbol.MatchString(target):
+			document["transactional_id"] = target
+		case topicSymbol.MatchString(target):
+			document["topic"] = target
+		case symbol[0] == 'G':
+			document["topic"], partitions = kafka.ConsumerOffsetsTopic, append(partitions, 0)
+		case symbol[0] == 'X':
+			document["topic"], partitions = kafka.TransactionStateTopic, append(partitions, 0)
+		default:
+			n, _ := strconv.Atoi(rest) // its form was checked
+			document["topic"], partitions = symbol, append(partitions, n)
+		}
+	}
+	if partitions != nil {
+		document["partitions"] = partitions
+	}
+	return document
+}
+
+func parseFault(words []string) (Action, error) {
+	order, err := parseFaultOrder(words)
+	if err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, p *Play) (string, error) {
-		document := cloneDocument(document)
-		if at != "" {
-			if document["broker"], err = p.broker(at); err != nil {
+		document := maps.Clone(order.document)
+		if order.at != "" {
+			if document["broker"], err = p.broker(order.at); err != nil {
 				return "", err
 			}
 		}
-		if err := p.aim(ctx, document, targets); err != nil {
+		if err := p.aim(ctx, document, order.targets); err != nil {
 			return "", err
 		}
 		return p.inject(ctx, document)
 	}, nil
-}
-
-func cloneDocument(d map[string]any) map[string]any {
-	clone := make(map[string]any, len(d)+3)
-	for name, value := range d {
-		clone[name] = value
-	}
-	return clone
 }
 
 // aim adds what the fault is about: partitions of one topic, a topic, or an id.
@@ -143,7 +193,7 @@ func (p *Play) inject(ctx context.Context, document map[string]any) (string, err
 	if err != nil {
 		return "", err
 	}
-	i, ok := injector(p.cluster)
+	i, ok := facet[Injector](p.cluster)
 	if !ok {
 		return "", fmt.Errorf("%w: faults", ErrNotOffered)
 	}

@@ -21,7 +21,7 @@ type Play struct {
 	cluster  Cluster
 	opts     Options
 	brokers  []int32
-	offered  map[int16]int16  // highest version that the cluster serves, by API key
+	offered  map[int16]span   // versions that the cluster serves, by API key
 	features map[string]int16 // finalised features
 	symbols  symbols
 	names    map[string]string // X1, G1 → the real name
@@ -32,10 +32,14 @@ type Play struct {
 	stores map[string]*application.Store // S1, …
 	lives  []*application.Life           // L1, …: instances that are paused; nil once they go on
 
+	requests int                     // of the step that is carried out
+	giveUp   context.CancelCauseFunc // ends that step; nil between steps
+
 	user string // as whom requests are made, "" for one who may do everything
 
 	silent   map[int32]string // brokers that were paused ("paused") or ended ("down")
 	altered  map[string]bool  // dynamic properties of all brokers to reset
+	levels   map[string]int16 // of features that were changed, as they were before
 	created  []string         // symbols of users to delete
 	granted  []kmsg.CreateACLsRequestCreation
 	injected []func(context.Context) error // F1, F2, …: what withdraws them; nil once it has
@@ -52,12 +56,12 @@ func newPlay(ctx context.Context, s *Scenario, cluster Cluster, opts Options) (*
 	p := &Play{scenario: s, cluster: cluster, opts: opts, brokers: cluster.Brokers(),
 		symbols: newSymbols(), names: map[string]string{}, logs: map[string]keeper{}, members: map[string]classicMember{},
 		stores: map[string]*application.Store{},
-		within: opts.Within, silent: map[int32]string{}, altered: map[string]bool{}}
+		within: opts.Within, silent: map[int32]string{}, altered: map[string]bool{}, levels: map[string]int16{}}
 	if p.within == 0 {
 		p.within = DefaultWithin
 	}
 	if err := p.learnVersions(ctx); err != nil {
-		return nil, err
+		return nil, s.at(0, err)
 	}
 	return p, p.checkRequirements()
 }
@@ -70,35 +74,48 @@ func (s *Scenario) Offered(ctx context.Context, cluster Cluster) error {
 }
 
 func (p *Play) checkRequirements() error {
-	if n := p.scenario.Brokers; len(p.brokers) < n {
-		return fmt.Errorf("%w: brokers %d", ErrNotOffered, n)
+	s := p.scenario
+	if n := s.Brokers; len(p.brokers) < n {
+		return s.at(s.LineOf("brokers", ""), fmt.Errorf("%w: brokers %d", ErrNotOffered, n))
 	}
-	for _, r := range p.scenario.Requirements {
+	for _, r := range s.Requirements {
 		if !p.meets(r) {
-			return fmt.Errorf("%w: %v", ErrNotOffered, r)
+			return s.at(s.LineOf("requires", r.Name), fmt.Errorf("%w: %v", ErrNotOffered, r))
 		}
 	}
-	if _, ok := p.cluster.(Users); !ok && len(p.scenario.users()) > 0 {
-		return fmt.Errorf("%w: users", ErrNotOffered)
+	for _, step := range s.Steps {
+		if !p.serves(step.needs) {
+			return s.at(step.Line, fmt.Errorf("%w: %s in version %d", ErrNotOffered, step.needs.Name, step.needs.Level))
+		}
 	}
-	if _, ok := injector(p.cluster); !ok && p.scenario.injects() {
-		return fmt.Errorf("%w: faults", ErrNotOffered)
+	if s.Vendor != "" {
+		if c, ok := facet[Vendored](p.cluster); !ok || c.Vendor() != s.Vendor {
+			return s.at(s.LineOf("vendor", ""), fmt.Errorf("%w: vendor %s", ErrNotOffered, s.Vendor))
+		}
+	}
+	if _, ok := p.cluster.(Users); !ok && len(s.users()) > 0 {
+		return s.at(0, fmt.Errorf("%w: users", ErrNotOffered))
+	}
+	if _, ok := facet[Injector](p.cluster); !ok && len(s.Faults()) > 0 {
+		return s.at(s.Faults()[0].Line, fmt.Errorf("%w: faults", ErrNotOffered))
 	}
 	return nil
 }
 
 // learnVersions asks what the cluster serves.
-func (p *Play) learnVersions(ctx context.Context) error {
+func (p *Play) learnVersions(ctx context.Context) error { return p.learnVersionsAt(ctx, p.brokers[0]) }
+
+func (p *Play) learnVersionsAt(ctx context.Context, broker int32) error {
 	req := kmsg.NewPtrApiVersionsRequest()
 	req.Version, req.ClientSoftwareName, req.ClientSoftwareVersion = 3, "scenario", "1"
-	answer, err := p.cluster.Request(ctx, p.brokers[0], clientID, req)
+	answer, err := p.cluster.Request(ctx, broker, clientID, req)
 	if err != nil {
-		return fmt.Errorf("ApiVersions: %w", err)
+		return fmt.Errorf("%w: ApiVersions to broker %d: %w", ErrNoAnswer, broker, err)
 	}
 	resp := answer.(*kmsg.ApiVersionsResponse)
-	p.offered, p.features = map[int16]int16{}, map[string]int16{}
+	p.offered, p.features = map[int16]span{}, map[string]int16{}
 	for _, k := range resp.ApiKeys {
-		p.offered[k.ApiKey] = k.MaxVersion
+		p.offered[k.ApiKey] = span{k.MinVersion, k.MaxVersion}
 	}
 	for _, f := range resp.FinalizedFeatures {
 		p.features[f.Name] = f.MaxVersionLevel
@@ -109,9 +126,26 @@ func (p *Play) learnVersions(ctx context.Context) error {
 func (p *Play) meets(r Requirement) bool {
 	if key := apiKey(r.Name); key >= 0 {
 		offered, known := p.offered[key]
-		return known && offered >= r.Level
+		return known && offered.highest >= r.Level
 	}
-	return p.features[r.Name] >= r.Level
+	level := p.features[r.Name]
+	if i := slices.IndexFunc(p.scenario.Features, func(f Feature) bool { return f.Name == r.Name }); i >= 0 {
+		level = p.levelOf(p.scenario.Features[i])
+	}
+	return level >= r.Level
+}
+
+// span is from where to where an API's versions reach.
+type span struct{ lowest, highest int16 }
+
+// serves says whether the cluster can be asked in the version that a step names.
+// A name that is none needs nothing.
+func (p *Play) serves(r Requirement) bool {
+	if r.Name == "" {
+		return true
+	}
+	offered, known := p.offered[apiKey(r.Name)]
+	return known && offered.lowest <= r.Level && r.Level <= offered.highest
 }
 
 // apiKey is the key of an API by Kafka's name, or -1.
@@ -145,7 +179,7 @@ func (p *Play) version(key int16, named int16) int16 {
 		v = kmsg.RequestForKey(key).MaxVersion()
 	}
 	if offered, known := p.offered[key]; known {
-		v = min(v, offered)
+		v = min(v, offered.highest)
 	}
 	return v
 }
@@ -156,6 +190,9 @@ func (p *Play) ask(ctx context.Context, broker int32, req kmsg.Request) (kmsg.Re
 }
 
 func (p *Play) askAs(ctx context.Context, broker int32, client string, req kmsg.Request) (kmsg.Response, error) {
+	if err := p.count(); err != nil {
+		return nil, err
+	}
 	begin := p.cluster.Now()
 	var resp kmsg.Response
 	var err error

@@ -25,12 +25,21 @@ func (p *Play) prepare(ctx context.Context) error {
 	if err := p.awaitBrokers(ctx); err != nil {
 		return err
 	}
+	for _, feature := range p.scenario.Features {
+		if err := p.setFeature(ctx, feature.Name, p.levelOf(feature)); err != nil {
+			return p.scenario.at(p.scenario.LineOf("feature", feature.Name), err)
+		}
+	}
 	for _, property := range p.scenario.Properties {
 		if given, known := p.opts.Given[property.Name]; known && given == property.Value {
 			continue
 		}
-		if err := p.setForAllBrokers(ctx, property); err != nil {
-			return err
+		inForce, err := p.inForce(ctx, property)
+		if err == nil && !inForce {
+			err = p.setForAllBrokers(ctx, property)
+		}
+		if err != nil {
+			return p.scenario.at(p.scenario.LineOf("property", property.Name), err)
 		}
 	}
 	if err := p.createTopics(ctx); err != nil {
@@ -41,7 +50,8 @@ func (p *Play) prepare(ctx context.Context) error {
 	}
 	for _, symbol := range p.scenario.keepers() {
 		if _, err := p.name(ctx, symbol); err != nil {
-			return err
+			s := p.scenario
+			return s.at(max(s.LineOf("id", symbol), s.LineOf("group", symbol)), err)
 		}
 	}
 	return nil
@@ -65,14 +75,17 @@ func (p *Play) restore(ctx context.Context) error {
 		delete(p.silent, broker)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.altered)) {
-		code, err := p.alterConfig(ctx, kmsg.ConfigResourceTypeBroker, "", []Property{{Name: name}}, kmsg.IncrementalAlterConfigOpDelete)
+		code, message, err := p.alterConfig(ctx, kmsg.ConfigResourceTypeBroker, "", []Property{{Name: name}}, kmsg.IncrementalAlterConfigOpDelete)
 		if err == nil && code != 0 {
-			err = fmt.Errorf("reset %s: %s", name, renderError(code))
+			err = fmt.Errorf("reset %s: %s", name, p.refused(code, message))
 		}
 		errs = append(errs, err)
 	}
 	if disturbed {
 		errs = append(errs, p.awaitBrokers(ctx))
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.levels)) {
+		errs = append(errs, p.setFeature(ctx, name, p.levels[name]))
 	}
 	errs = append(errs, p.revokeAll(ctx), p.deleteUsers(ctx))
 	return errors.Join(errs...)
@@ -108,6 +121,9 @@ func (p *Play) awaitBrokers(ctx context.Context) error {
 				return false, err
 			}
 			req := kmsg.NewPtrInitProducerIDRequest()
+			if _, offered := p.offered[req.Key()]; !offered {
+				return true, nil
+			}
 			req.Version, req.TransactionTimeoutMillis = p.version(req.Key(), -1), 60000
 			resp, err := p.ask(ctx, broker, req)
 			return err == nil && resp.(*kmsg.InitProducerIDResponse).ErrorCode == 0, err
@@ -170,7 +186,8 @@ func (p *Play) createTopics(ctx context.Context) error {
 	}
 	for _, t := range resp.(*kmsg.CreateTopicsResponse).Topics {
 		if t.ErrorCode != 0 {
-			return fmt.Errorf("create topic %s: %s", t.Topic, renderError(t.ErrorCode))
+			symbol, _ := p.topicSymbol(t.Topic)
+			return p.scenario.at(p.scenario.LineOf("topic", symbol), errors.New(p.refused(t.ErrorCode, t.ErrorMessage)))
 		}
 	}
 	return p.awaitTopics(ctx)
@@ -181,7 +198,7 @@ func (p *Play) createTopics(ctx context.Context) error {
 func (p *Play) awaitTopics(ctx context.Context) error {
 	for _, topic := range p.scenario.Topics {
 		name := p.topicName(topic.Symbol)
-		err := p.until(ctx, "wait for topic "+name, func() (bool, error) {
+		err := p.until(ctx, "wait for topic "+topic.Symbol, func() (bool, error) {
 			for _, broker := range p.brokers {
 				meta, err := p.metadata(ctx, broker, name)
 				if err != nil || !inSync(meta, int(topic.Partitions), len(topic.Replicas)) {
@@ -197,7 +214,7 @@ func (p *Play) awaitTopics(ctx context.Context) error {
 			return true, nil
 		})
 		if err != nil {
-			return err
+			return p.scenario.at(p.scenario.LineOf("topic", topic.Symbol), err)
 		}
 	}
 	return nil
@@ -322,7 +339,7 @@ func (p *Play) askCoordinator(ctx context.Context, symbol, name string) (broker 
 		return -1, 0, err
 	}
 	req := kmsg.NewPtrFindCoordinatorRequest()
-	req.Version, req.CoordinatorKeys = p.version(req.Key(), -1), []string{name}
+	req.Version, req.CoordinatorKey, req.CoordinatorKeys = p.version(req.Key(), -1), name, []string{name}
 	if symbol[0] == 'X' {
 		req.CoordinatorType = 1
 	}
@@ -330,8 +347,11 @@ func (p *Play) askCoordinator(ctx context.Context, symbol, name string) (broker 
 	if err != nil {
 		return -1, 0, err
 	}
-	c := resp.(*kmsg.FindCoordinatorResponse).Coordinators[0]
-	return c.NodeID, c.ErrorCode, nil
+	got := resp.(*kmsg.FindCoordinatorResponse)
+	if req.Version < 4 { // which asks for one at a time
+		return got.NodeID, got.ErrorCode, nil
+	}
+	return got.Coordinators[0].NodeID, got.Coordinators[0].ErrorCode, nil
 }
 
 // coordinatorServes says whether the coordinator has loaded what it keeps.
@@ -339,6 +359,9 @@ func (p *Play) coordinatorServes(ctx context.Context, coordinator int32, symbol,
 	var code int16
 	if symbol[0] == 'X' {
 		req := kmsg.NewPtrDescribeTransactionsRequest()
+		if _, offered := p.offered[req.Key()]; !offered {
+			return true, nil // who coordinates it is known, and nobody can be asked for more
+		}
 		req.TransactionalIDs = []string{name}
 		resp, err := p.ask(ctx, coordinator, req)
 		if err != nil {
@@ -346,16 +369,13 @@ func (p *Play) coordinatorServes(ctx context.Context, coordinator int32, symbol,
 		}
 		code = resp.(*kmsg.DescribeTransactionsResponse).TransactionStates[0].ErrorCode
 	} else {
-		req := kmsg.NewPtrOffsetFetchRequest()
-		req.Version = p.version(req.Key(), -1)
 		g := kmsg.NewOffsetFetchRequestGroup()
 		g.Group, g.MemberEpoch = name, -1
-		req.Groups = append(req.Groups, g)
-		resp, err := p.ask(ctx, coordinator, req)
+		got, err := p.fetchOffsets(ctx, coordinator, -1, false, g)
 		if err != nil {
 			return false, err
 		}
-		code = resp.(*kmsg.OffsetFetchResponse).Groups[0].ErrorCode
+		code = got.ErrorCode
 	}
 	return code == 0 || code == kerr.TransactionalIDNotFound.Code, nil
 }

@@ -116,7 +116,7 @@ func (c *produceCommand) parseOptions(args arguments) (err error) {
 		c.acks = int16(n)
 	}
 	if timeout, given := args.named["timeout"]; given {
-		if c.timeout, err = time.ParseDuration(timeout); err != nil {
+		if c.timeout, err = parseTimeout(timeout); err != nil {
 			return err
 		}
 	}
@@ -153,6 +153,10 @@ func parseBatches(word string) ([]batchRef, error) {
 	return refs, nil
 }
 
+// maxRecords is how many records a batch of a text may have, far more than
+// max.message.bytes lets through by default.
+const maxRecords = 1_000_000
+
 func parseBatch(kind byte, inside string) (batchRef, error) {
 	ref := batchRef{kind: kind, n: 1, sequence: -1, producer: producerRef{"-1", -1}}
 	fields := strings.Split(inside, ",")
@@ -181,6 +185,9 @@ func parseBatch(kind byte, inside string) (batchRef, error) {
 		ref.n = values[0]
 	case 2:
 		ref.sequence, ref.n = values[0], values[1]
+	}
+	if ref.n < 0 || ref.n > maxRecords {
+		return ref, fmt.Errorf("a batch has 0 to %d records, not %d", maxRecords, ref.n)
 	}
 	return ref, nil
 }

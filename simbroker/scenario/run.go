@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,13 @@ type Options struct {
 	// Given are the scenario's properties that the cluster was started with.
 	// The others are set dynamically, for all brokers, and reset at the end.
 	Given map[string]string
+	// Features are the levels that the cluster was given in the place of the text's.
+	Features map[string]int16
 	// Within is how long an awaited output may take; zero means DefaultWithin.
 	Within time.Duration
+	// Requests is how many requests one step may make, before it is taken for one
+	// without an end; zero means DefaultRequests.
+	Requests int
 	// Settle is for writing new texts: an awaited command without an expected
 	// output ends when its output has been the same for this long.
 	Settle time.Duration
@@ -30,13 +36,18 @@ type Options struct {
 	Trace func(Exchange)
 }
 
+// DefaultRequests is how many requests a step may make unless the Options say
+// otherwise.
+const DefaultRequests = 250_000
+
 // DefaultWithin is how long an awaited output may take unless the step or the
 // Options say otherwise, on the cluster's clock.
 const DefaultWithin = 30 * time.Second
 
 const (
 	holdDefault = time.Second            // how long a held output must stay
-	pollPeriod  = 20 * time.Millisecond  // between two attempts
+	pollPeriod  = 20 * time.Millisecond  // between two attempts, or
+	maxAttempts = 5000                   // so many in a long time
 	sendWithin  = 500 * time.Millisecond // what a step that does not wait allows for the way
 	// afterFailure replaces the deadline once an awaited output failed to come:
 	// the rest is played for the reader of the differences.
@@ -75,7 +86,7 @@ func (r StepResult) String() string {
 
 // Result is what a scenario gave, step by step.
 type Result struct {
-	Name  string
+	Name  string // by which errors call the text: its File, or its Name without one
 	Steps []StepResult
 }
 
@@ -116,9 +127,9 @@ var ErrNotOffered = errors.New("not offered by this cluster")
 func (s *Scenario) Run(ctx context.Context, cluster Cluster, opts Options) (*Result, error) {
 	p, err := newPlay(ctx, s, cluster, opts)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, err)
+		return nil, err
 	}
-	result := &Result{Name: s.Name}
+	result := &Result{Name: s.file()}
 	err = p.prepare(ctx)
 	for _, step := range s.Steps {
 		if err != nil {
@@ -127,7 +138,7 @@ func (s *Scenario) Run(ctx context.Context, cluster Cluster, opts Options) (*Res
 		var r StepResult
 		r, err = p.step(ctx, step)
 		if err != nil {
-			err = fmt.Errorf("%s:%d: %s: %w", s.Name, step.Line, step.Command, err)
+			err = s.at(step.Line, err)
 			break
 		}
 		result.Steps = append(result.Steps, r)
@@ -136,14 +147,30 @@ func (s *Scenario) Run(ctx context.Context, cluster Cluster, opts Options) (*Res
 		}
 	}
 	if cleanErr := p.restore(ctx); err == nil && cleanErr != nil {
-		err = fmt.Errorf("%s: restore the cluster: %w", s.Name, cleanErr)
+		err = fmt.Errorf("%s: restore the cluster: %w", s.file(), cleanErr)
 	}
 	return result, err
+}
+
+// at is an error about a line of the text, which is as it stands there but for its
+// output. Line 0 is the text as a whole.
+func (s *Scenario) at(line int, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case line == 0:
+		return fmt.Errorf("%s: %w", s.file(), err)
+	}
+	command, _, _ := strings.Cut(s.lines[line-1], arrow)
+	return fmt.Errorf("%s:%d: %s: %w", s.file(), line, strings.Join(strings.Fields(command), " "), err)
 }
 
 // step carries out one step in its mode.
 func (p *Play) step(ctx context.Context, s Step) (StepResult, error) {
 	r := StepResult{Step: s, Begin: p.cluster.Now()}
+	ctx, p.giveUp = context.WithCancelCause(ctx)
+	defer func() { p.giveUp(nil); p.giveUp = nil }()
+	p.requests = 0
 	attempts, err := attempts(ctx, p, s, &r)
 	r.Attempts, r.End = attempts, p.cluster.Now()
 	if s.Mode == Await && err == nil && !r.OK() {
@@ -175,7 +202,7 @@ func attempts(ctx context.Context, p *Play, s Step, r *StepResult) (n int, err e
 			return n, nil
 		}
 		p.symbols = before
-		if err := p.cluster.Wait(ctx, pollPeriod); err != nil {
+		if err := p.cluster.Wait(ctx, max(pollPeriod, p.duration(s)/maxAttempts)); err != nil {
 			return n, err
 		}
 	}
@@ -201,6 +228,9 @@ func (p *Play) carryOut(ctx context.Context, s Step) (string, error) {
 		missing = "sent"
 	}
 	output, err := s.action(within, p)
+	if cause := context.Cause(ctx); errors.Is(cause, errEndless) {
+		return "", cause
+	}
 	if errors.Is(err, ErrNoAnswer) && ctx.Err() == nil {
 		return missing, nil
 	}
@@ -211,3 +241,21 @@ func (p *Play) carryOut(ctx context.Context, s Step) (string, error) {
 var ErrNoAnswer = errors.New("no answer")
 
 const noAnswer = "no answer"
+
+// errEndless is why a step is given up that makes more and more requests.
+var errEndless = errors.New("it has no end")
+
+// count counts a request of a step, and gives the step up when there were too
+// many.
+func (p *Play) count() error {
+	if p.giveUp == nil {
+		return nil // of the preparation, which has its deadlines
+	}
+	if most := cmp.Or(p.opts.Requests, DefaultRequests); p.requests >= most {
+		err := fmt.Errorf("%w: %d requests were made, as many as a step may make; what it reads must not grow by what it does, and what it repeats must be fewer", errEndless, most)
+		p.giveUp(err)
+		return err
+	}
+	p.requests++
+	return nil
+}

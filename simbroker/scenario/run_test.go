@@ -129,9 +129,44 @@ func TestRequirements(t *testing.T) {
 		{"brokers 1\nrequires EndTxn v1", false},
 		{"brokers 1\nrequires transaction.version 2", false},
 		{"brokers 2", false},
+		{"brokers 1\nN(1)/v11 T1-0 => ok @0", true},
+		{"brokers 1\nN(1)/v12 T1-0 => ok @0", false},
+		{"brokers 1\nEndTxn/v4 X1 COMMIT (P1,0) => ok", false},
+		{"brokers 1\nvendor kafka-3.9", false},
 	} {
-		if _, err := runText(t, c.text); errors.Is(err, ErrNotOffered) == c.offered {
+		s, err := Parse("text", c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Offered(context.Background(), &quiet{now: time.Unix(0, 0)}); (err == nil) != c.offered || !c.offered && !errors.Is(err, ErrNotOffered) {
 			t.Errorf("%q: %v, offered should be %v", c.text, err, c.offered)
+		}
+	}
+}
+
+// A step that makes request after request is given up, also if each goes on where
+// the last one failed.
+func TestRequestsOfAStepAreBounded(t *testing.T) {
+	asks := func(persistent bool) Verb {
+		return Verb{Name: "ask", Usage: "ask", Doc: "asks without end", Parse: func([]string) (Action, error) {
+			return func(ctx context.Context, p *Play) (string, error) {
+				for ctx.Err() == nil {
+					if _, err := p.ask(ctx, 1, kmsg.NewPtrMetadataRequest()); err != nil && !persistent {
+						return "", err
+					}
+				}
+				return "", ctx.Err()
+			}, nil
+		}}
+	}
+	for _, persistent := range []bool{false, true} {
+		s, err := Parse("text", "brokers 1\nask", asks(persistent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Run(context.Background(), &quiet{now: time.Unix(0, 0)}, Options{Requests: 50})
+		if want := "text:2: ask: it has no end: 50 requests were made"; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s…", err, want)
 		}
 	}
 }

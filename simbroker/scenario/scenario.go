@@ -1,17 +1,22 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Scenario is a text that was parsed. It is immutable.
+// Scenario is a text that was parsed. It is immutable, but for File.
 type Scenario struct {
-	// Name is the text's name, usually its file's without the extension.
+	// Name is the text's name, usually its file's without the extension. It is part
+	// of the real names of topics, groups and ids.
 	Name string
+	// File is what errors call the text; empty means Name.
+	File string
 	// Title is the first line of the first comment.
 	Title string
 	// Brokers is how many brokers the story needs, 3 unless the text says
@@ -20,6 +25,12 @@ type Scenario struct {
 	// Properties are broker properties that the story needs, by Kafka's names,
 	// on top of those of its suite.
 	Properties []Property
+	// Features are the levels of features that the story needs, which are put in
+	// force before it and put back behind it.
+	Features []Feature
+	// Vendor is whose brokers they have to seem to be, by what they offer; empty
+	// means that any will do.
+	Vendor string
 	// Topics are created before the first step.
 	Topics []Topic
 	// Requirements are what the cluster must offer for the story to make sense.
@@ -28,11 +39,31 @@ type Scenario struct {
 	Steps []Step
 
 	coordinators map[string]string // X1 or G1 → broker letter
+	declared     map[string]int    // the line of a directive, by its word and what it is about: "topic T1"
 	lines        []string          // of the text, without line breaks
+}
+
+// file is what errors call the text.
+func (s *Scenario) file() string { return cmp.Or(s.File, s.Name) }
+
+// LineOf is the line of a directive by its word and what it is about, such as
+// "topic" and "T1"; 0 if the text has none.
+func (s *Scenario) LineOf(directive, about string) int { return s.declared[directive+" "+about] }
+
+// Mistake is an error about a line of the text, counted from 1.
+func (s *Scenario) Mistake(line int, why error) *SyntaxError {
+	return &SyntaxError{Name: s.file(), Line: line, Text: s.lines[line-1], Why: why.Error()}
 }
 
 // Property is a broker or topic property by Kafka's name.
 type Property struct{ Name, Value string }
+
+// Feature is a feature of Kafka's by its name with the level at which it is
+// finalised; 0 is not at all.
+type Feature struct {
+	Name  string
+	Level int16
+}
 
 // Topic is a topic that a scenario asks for.
 type Topic struct {
@@ -82,7 +113,7 @@ type Step struct {
 
 	arrow  bool // the text has "=>"
 	extent int  // lines of the text that the step takes
-	action Action
+	compiled
 }
 
 const (
@@ -106,42 +137,78 @@ func (e *SyntaxError) Error() string {
 // Parse reads a text. Commands are those of this package and of extra, which
 // may be nil. The error is a *SyntaxError.
 func Parse(name, text string, extra ...Verb) (*Scenario, error) {
-	s := &Scenario{Name: name, Brokers: 3, coordinators: map[string]string{},
-		lines: strings.Split(strings.TrimRight(text, "\n"), "\n")}
+	s := &Scenario{Name: name, Brokers: 3, coordinators: map[string]string{}, declared: map[string]int{}, lines: splitLines(text)}
 	verbs := verbTable(extra)
 	for i := 0; i < len(s.lines); i++ {
 		line := s.lines[i]
-		fail := func(err error) error {
-			return &SyntaxError{Name: name, Line: i + 1, Text: line, Why: err.Error()}
-		}
-		switch {
-		case strings.TrimSpace(line) == "":
-			continue
-		case strings.HasPrefix(line, "#"):
+		fail := func(err error) (*Scenario, error) { return nil, s.Mistake(i+1, err) }
+		switch kindOf(line) {
+		case blankLine:
+		case commentLine:
 			if s.Title == "" {
-				s.Title = strings.TrimSpace(strings.TrimPrefix(line, "#"))
+				s.Title = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "#"))
 			}
-			continue
-		case strings.HasPrefix(line, continuation):
-			return nil, fail(errStrayOutput)
-		}
-		if isDirective(line) {
+		case outputLine:
+			return fail(errStrayOutput)
+		case directiveLine:
 			if len(s.Steps) > 0 {
-				return nil, fail(fmt.Errorf("directives come before the first step"))
+				return fail(fmt.Errorf("directives come before the first step"))
 			}
-			if err := s.directive(strings.Fields(line)); err != nil {
-				return nil, fail(err)
+			if err := s.directive(i+1, strings.Fields(line)); err != nil {
+				return fail(err)
 			}
-			continue
+		default:
+			step, err := parseStep(s.lines, i, verbs)
+			if err != nil {
+				return fail(err)
+			}
+			s.Steps = append(s.Steps, step)
+			i += step.extent - 1
 		}
-		step, err := parseStep(s.lines, i, verbs)
-		if err != nil {
-			return nil, fail(err)
-		}
-		s.Steps = append(s.Steps, step)
-		i += step.extent - 1
+	}
+	if err := s.check(); err != nil {
+		return nil, err
 	}
 	return s, nil
+}
+
+// splitLines is a text's lines, whichever system ended them, without marks of
+// their encoding.
+func splitLines(text string) []string {
+	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\ufeff", ""), "\r\n"), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, "\r")
+	}
+	return lines
+}
+
+// lineKind is what a line is.
+type lineKind uint8
+
+const (
+	stepLine lineKind = iota
+	blankLine
+	commentLine
+	directiveLine
+	outputLine
+)
+
+// kindOf tells what a line is, however it is indented. Only lines of output must
+// begin in one way: what follows is as it is.
+func kindOf(line string) lineKind {
+	words := strings.Fields(line)
+	switch {
+	case strings.HasPrefix(line, continuation), len(words) > 0 && strings.HasPrefix(words[0], "|"):
+		return outputLine
+	case len(words) == 0:
+		return blankLine
+	case strings.HasPrefix(words[0], "#"):
+		return commentLine
+	}
+	if word, _, _ := strings.Cut(words[0], arrow); directives[word] {
+		return directiveLine
+	}
+	return stepLine
 }
 
 func parseStep(lines []string, at int, verbs map[string]Verb) (Step, error) {
@@ -153,7 +220,7 @@ func parseStep(lines []string, at int, verbs map[string]Verb) (Step, error) {
 		return step, err
 	}
 	step.Command = strings.Join(words, " ")
-	step.action, err = compile(words, verbs)
+	step.compiled, err = compile(words, verbs)
 	return step, err
 }
 
@@ -193,8 +260,11 @@ func (s *Step) parseMode(words []string) ([]string, error) {
 	if words = words[1:]; len(words) == 0 {
 		return nil, errNoCommand
 	}
-	if d, err := time.ParseDuration(words[0]); err == nil {
-		s.Within, words = d, words[1:]
+	if _, err := time.ParseDuration(words[0]); err == nil && s.Mode != Send {
+		if s.Within, err = parsePeriod(words[0]); err != nil {
+			return nil, err
+		}
+		words = words[1:]
 	}
 	if len(words) == 0 {
 		return nil, errNoCommand
@@ -202,12 +272,7 @@ func (s *Step) parseMode(words []string) ([]string, error) {
 	return words, nil
 }
 
-var directives = map[string]bool{"brokers": true, "property": true, "topic": true, "id": true, "group": true, "requires": true}
-
-func isDirective(line string) bool {
-	word, _, _ := strings.Cut(line, " ")
-	return directives[word]
-}
+var directives = map[string]bool{"brokers": true, "property": true, "feature": true, "vendor": true, "topic": true, "id": true, "group": true, "requires": true}
 
 var (
 	topicSymbol  = regexp.MustCompile(`^T\d+$`)
@@ -216,24 +281,41 @@ var (
 	brokerLetter = regexp.MustCompile(`^[A-Z]$`)
 )
 
-func (s *Scenario) directive(words []string) error {
+func (s *Scenario) directive(line int, words []string) error {
 	name, args := words[0], words[1:]
+	if strings.Contains(name, arrow) {
+		return fmt.Errorf("a directive has no output")
+	}
 	if len(args) == 0 {
 		return fmt.Errorf("%s needs an argument", name)
 	}
+	about := args[0]
 	switch name {
 	case "brokers":
 		n, err := strconv.Atoi(args[0])
 		if err != nil || n < 1 || n > 26 || len(args) > 1 {
 			return fmt.Errorf("brokers wants one number from 1 to 26")
 		}
-		s.Brokers = n
+		s.Brokers, about = n, ""
 	case "property":
 		key, value, ok := strings.Cut(strings.Join(args, " "), "=")
-		if !ok {
+		if !ok || key == "" {
 			return fmt.Errorf("property wants NAME=VALUE")
 		}
 		s.Properties = append(s.Properties, Property{key, value})
+		about = key
+	case "feature":
+		feature, err := ParseFeature(strings.Join(args, " "))
+		if err != nil {
+			return err
+		}
+		s.Features = append(s.Features, feature)
+		about = feature.Name
+	case "vendor":
+		if len(args) > 1 {
+			return fmt.Errorf("vendor wants one name")
+		}
+		s.Vendor, about = args[0], ""
 	case "topic":
 		topic, err := parseTopic(args)
 		if err != nil {
@@ -241,14 +323,21 @@ func (s *Scenario) directive(words []string) error {
 		}
 		s.Topics = append(s.Topics, topic)
 	case "id", "group":
-		return s.coordinatorDirective(name, args)
-	case "requires":
-		level, err := strconv.ParseInt(strings.TrimPrefix(args[len(args)-1], "v"), 10, 16)
-		if err != nil || len(args) != 2 {
-			return fmt.Errorf("requires wants an API and a version, or a feature and a level")
+		if err := s.coordinatorDirective(name, args); err != nil {
+			return err
 		}
-		s.Requirements = append(s.Requirements, Requirement{args[0], int16(level)})
+	case "requires":
+		r, err := parseRequirement(args)
+		if err != nil {
+			return err
+		}
+		s.Requirements = append(s.Requirements, r)
 	}
+	key := name + " " + about
+	if before, twice := s.declared[key]; twice {
+		return fmt.Errorf("%s stands in line %d already", strings.TrimSpace(key), before)
+	}
+	s.declared[key] = line
 	return nil
 }
 
@@ -265,6 +354,48 @@ func (s *Scenario) coordinatorDirective(name string, args []string) error {
 	return nil
 }
 
+// features are those that Kafka 4.3 has (rule J4).
+var features = []string{"eligible.leader.replicas.version", "group.version", "kraft.version", "metadata.version", "share.version", "streams.version", "transaction.version"}
+
+func checkFeature(name string) error {
+	if !slices.Contains(features, name) {
+		return fmt.Errorf("%s is no feature; expected one of %s", name, strings.Join(features, ", "))
+	}
+	return nil
+}
+
+// ParseFeature reads a feature and its level, NAME=LEVEL.
+func ParseFeature(text string) (Feature, error) {
+	name, level, ok := strings.Cut(text, "=")
+	if !ok {
+		return Feature{}, fmt.Errorf("a feature is NAME=LEVEL, such as transaction.version=1")
+	}
+	n, err := strconv.ParseInt(level, 10, 16)
+	if err != nil || n < 0 {
+		return Feature{}, fmt.Errorf("%s is at no level %q; expected a number from 0", name, level)
+	}
+	return Feature{name, int16(n)}, checkFeature(name)
+}
+
+func parseRequirement(args []string) (Requirement, error) {
+	number, isVersion := strings.CutPrefix(args[len(args)-1], "v")
+	level, err := strconv.ParseInt(number, 10, 16)
+	if err != nil || len(args) != 2 || level < 0 {
+		return Requirement{}, fmt.Errorf("requires wants an API and a version, or a feature and a level")
+	}
+	r := Requirement{args[0], int16(level)}
+	if apiKey(r.Name) >= 0 {
+		return r, nil
+	}
+	if isVersion {
+		return r, fmt.Errorf("%s is no API; expected one of Kafka's names, such as Produce", r.Name)
+	}
+	return r, checkFeature(r.Name)
+}
+
+// maxPartitions is how many a topic of a text may have.
+const maxPartitions = 100_000
+
 func parseTopic(args []string) (Topic, error) {
 	t := Topic{Symbol: args[0], Partitions: 1, Replicas: []string{"A"}}
 	if !topicSymbol.MatchString(t.Symbol) {
@@ -278,15 +409,15 @@ func parseTopic(args []string) (Topic, error) {
 		switch key {
 		case "partitions":
 			n, err := strconv.ParseInt(value, 10, 32)
-			if err != nil || n < 1 {
-				return t, fmt.Errorf("partitions wants a number from 1")
+			if err != nil || n < 1 || n > maxPartitions {
+				return t, fmt.Errorf("partitions wants a number from 1 to %d", maxPartitions)
 			}
 			t.Partitions = int32(n)
 		case "replicas":
 			t.Replicas = strings.Split(value, ",")
-			for _, letter := range t.Replicas {
-				if !brokerLetter.MatchString(letter) {
-					return t, fmt.Errorf("replicas are brokers A, B, …")
+			for i, letter := range t.Replicas {
+				if !brokerLetter.MatchString(letter) || slices.Contains(t.Replicas[:i], letter) {
+					return t, fmt.Errorf("replicas are brokers A, B, …, each once")
 				}
 			}
 		default:

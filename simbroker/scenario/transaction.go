@@ -133,7 +133,7 @@ func parseInitProducerID(words []string) (Action, error) {
 		}
 	}
 	if timeout, given := args.named["timeout"]; given {
-		if c.timeout, err = time.ParseDuration(timeout); err != nil {
+		if c.timeout, err = parseTimeout(timeout); err != nil {
 			return nil, err
 		}
 	}

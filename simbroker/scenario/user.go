@@ -44,19 +44,21 @@ func (s *Scenario) users() []string {
 
 // compileAs understands a command that a user gives: as U1 COMMAND. Looking up
 // leaders and coordinators is not part of it.
-func compileAs(words []string, verbs map[string]Verb) (Action, error) {
+func compileAs(words []string, verbs map[string]Verb) (compiled, error) {
 	if len(words) < 3 || !userSymbol.MatchString(words[1]) {
-		return nil, fmt.Errorf("as wants a user, U1, and a command")
+		return compiled{}, fmt.Errorf("as wants a user, U1, and a command")
 	}
-	action, err := compile(words[2:], verbs)
+	c, err := compile(words[2:], verbs)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
-	return func(ctx context.Context, p *Play) (string, error) {
+	action := c.action
+	c.action = func(ctx context.Context, p *Play) (string, error) {
 		p.user = p.userName(words[1])
 		defer func() { p.user = "" }()
 		return action(ctx, p)
-	}, nil
+	}
+	return c, nil
 }
 
 // userName is the real name of U1.

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Action carries out a command and returns its output. An error means that the
@@ -21,6 +24,8 @@ type Verb struct {
 	Usage, Doc string
 	// Parse understands the words after the first.
 	Parse func(words []string) (Action, error)
+
+	own bool // of this package
 }
 
 // Verbs lists the commands of this package in the order of the documentation.
@@ -31,9 +36,13 @@ func Verbs() []Verb {
 
 func verbTable(extra []Verb) map[string]Verb {
 	table := map[string]Verb{}
-	for _, v := range slices.Concat(Verbs(), extra) {
-		name, _, _ := strings.Cut(v.Name, " ")
-		table[name] = v
+	for _, v := range Verbs() {
+		v.own = true
+		table[v.Name] = v
+	}
+	for _, v := range extra {
+		v.own = false
+		table[v.Name] = v
 	}
 	return table
 }
@@ -51,33 +60,73 @@ var (
 	versionSuffix = regexp.MustCompile(`^(.*)/v(\d+)$`)
 )
 
-func compile(words []string, verbs map[string]Verb) (Action, error) {
+// compiled is a command that was understood.
+type compiled struct {
+	action Action
+	words  []string    // without a user's
+	needs  Requirement // the API in the version that the command names, if it does
+	verb   string      // its name; "" of a verb of another package
+}
+
+func compile(words []string, verbs map[string]Verb) (compiled, error) {
 	first := words[0]
-	switch {
-	case first == asUser:
+	if first == asUser {
 		return compileAs(words, verbs)
-	case batchWord.MatchString(first):
-		return verbs[batchVerb].Parse(words)
-	case partitionWord.MatchString(first):
-		return verbs[partitionVerb].Parse(words)
 	}
+	c := compiled{words: words}
 	name, version := first, ""
 	if m := versionSuffix.FindStringSubmatch(first); m != nil {
 		name, version = m[1], m[2]
 	}
-	verb, ok := verbs[name]
-	if !ok || name == batchVerb || name == partitionVerb {
-		return nil, fmt.Errorf("unknown command %s", name)
-	}
 	rest := words[1:]
-	if version != "" {
-		rest = append([]string{versionOption + "=" + version}, rest...)
+	switch {
+	case batchWord.MatchString(first):
+		c.verb, rest = batchVerb, words
+	case partitionWord.MatchString(first):
+		c.verb, rest = partitionVerb, words
+	case name == batchVerb || name == partitionVerb:
+		return c, fmt.Errorf("unknown command %s", name)
+	default:
+		c.verb = name
+		if version != "" {
+			rest = append([]string{versionOption + "=" + version}, rest...)
+		}
 	}
-	action, err := verb.Parse(rest)
+	verb, known := verbs[c.verb]
+	if !known {
+		return c, fmt.Errorf("unknown command %s", name)
+	}
+	if !verb.own {
+		c.verb = ""
+	}
+	err := c.need(version)
+	if err == nil {
+		c.action, err = verb.Parse(rest)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%w; usage: %s", err, verb.Usage)
+		return c, fmt.Errorf("%w; usage: %s", err, verb.Usage)
 	}
-	return action, nil
+	return c, nil
+}
+
+// need notes the API that the command wants in a version, which must be one that
+// there is.
+func (c *compiled) need(version string) error {
+	api := c.verb
+	if api == batchVerb {
+		api = "Produce"
+	}
+	key := apiKey(api)
+	if key < 0 || version == "" {
+		return nil
+	}
+	highest := kmsg.RequestForKey(key).MaxVersion()
+	n, err := strconv.ParseInt(version, 10, 16)
+	if err != nil || int16(n) > highest {
+		return fmt.Errorf("%s has no version %s; expected one from 0 to %d", api, version, highest)
+	}
+	c.needs = Requirement{api, int16(n)}
+	return nil
 }
 
 const versionOption = "version"
@@ -105,6 +154,9 @@ func parseArguments(words []string, known ...string) (arguments, error) {
 		if slices.Contains(known, word+" ") {
 			if i+1 == len(words) {
 				return a, fmt.Errorf("%s needs a word after it", word)
+			}
+			if word == "at" && !brokerLetter.MatchString(words[i+1]) {
+				return a, fmt.Errorf("%s is no broker; expected A, B, …", words[i+1])
 			}
 			a.named[word] = words[i+1]
 			i++

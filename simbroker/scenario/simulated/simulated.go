@@ -23,6 +23,7 @@ var (
 	_ scenario.Cluster  = InProcess{}
 	_ scenario.Users    = InProcess{}
 	_ scenario.Injector = Faults{}
+	_ scenario.Vendored = Faults{}
 )
 
 // New returns the cluster for scenarios to play on in process.
@@ -104,6 +105,9 @@ func (f Faults) Stop(_ context.Context, broker int32) error {
 func (f Faults) Start(_ context.Context, broker int32) error {
 	return f.cluster.Start(kafka.BrokerID(broker))
 }
+
+// Vendor implements scenario.Vendored.
+func (f Faults) Vendor() string { return f.cluster.Vendor() }
 
 // Inject implements scenario.Injector.
 func (f Faults) Inject(_ context.Context, document []byte) (withdraw func(context.Context) error, err error) {
