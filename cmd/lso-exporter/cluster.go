@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,8 @@ type clusterFlags struct {
 	scenario   string
 	file       string
 	properties []string
+	features   []string
+	vendor     string
 }
 
 // maxBrokers is how many brokers one process may be asked for: as many as
@@ -48,6 +51,29 @@ func addPropertyFlags(command *kingpin.CmdClause, f *clusterFlags) {
 	command.Flag("property", "A broker property by Kafka's name, over those of the file. May be repeated.").PlaceHolder("NAME=VALUE").StringsVar(&f.properties)
 }
 
+// addOfferFlags adds what decides which versions and features clients find. The demo
+// has none of it: its story needs what some of these lack.
+func addOfferFlags(command *kingpin.CmdClause, f *clusterFlags) {
+	command.Flag("feature", "A feature and the level at which it is finalised, 0 for none, such as transaction.version=1. May be repeated.").PlaceHolder("NAME=LEVEL").StringsVar(&f.features)
+	choiceFlag(command, "vendor", "Whose brokers they are, by the versions of the protocol that they offer: "+strings.Join(simbroker.Vendors(), ", ")+". Default: those of Kafka 4.3.", &f.vendor, simbroker.Vendors()...)
+}
+
+// ownFeatures are those of the flags.
+func (f *clusterFlags) ownFeatures() (map[string]int16, error) {
+	levels := map[string]int16{}
+	for _, text := range f.features {
+		feature, err := scenario.ParseFeature(text)
+		if err == nil {
+			levels[feature.Name] = feature.Level
+			err = (simbroker.Config{Features: map[string]int16{feature.Name: feature.Level}}).Check()
+		}
+		if err != nil {
+			return nil, config.OnCommandLine("--feature", text, "cannot be: "+err.Error())
+		}
+	}
+	return levels, nil
+}
+
 // clusterSettings are what the flags say.
 type clusterSettings struct {
 	cluster  simbroker.Config
@@ -62,6 +88,7 @@ func (f *clusterFlags) settings(defaults map[string]string) (clusterSettings, er
 	if properties == nil {
 		properties = map[string]string{}
 	}
+	cluster := simbroker.Config{Features: map[string]int16{}}
 	if f.scenario != "" {
 		text, err := os.ReadFile(f.scenario)
 		if err != nil {
@@ -69,12 +96,14 @@ func (f *clusterFlags) settings(defaults map[string]string) (clusterSettings, er
 		}
 		name := strings.TrimSuffix(filepath.Base(f.scenario), filepath.Ext(f.scenario))
 		if s.scenario, err = scenario.Parse(name, string(text)); err != nil {
-			return s, &mistake{err}
+			return s, &mistake{inFile(f.scenario, err)}
+		}
+		s.scenario.File = f.scenario
+		if cluster, err = simulated.Config(s.scenario); err != nil {
+			return s, &mistake{inFile(f.scenario, err)}
 		}
 		f.brokers = max(f.brokers, s.scenario.Brokers)
-		for _, p := range s.scenario.Properties {
-			properties[p.Name] = p.Value
-		}
+		maps.Copy(properties, cluster.Properties)
 	}
 	if _, port, _ := net.SplitHostPort(f.listen); port != "0" {
 		if n, _ := strconv.Atoi(port); n+f.brokers-1 > 65535 {
@@ -87,7 +116,14 @@ func (f *clusterFlags) settings(defaults map[string]string) (clusterSettings, er
 		return s, &mistake{err}
 	}
 	maps.Copy(properties, own)
-	s.cluster = simbroker.Config{Brokers: f.brokers, Properties: properties, ListenAddress: f.listen}
+	features, err := f.ownFeatures()
+	if err != nil {
+		return s, &mistake{err}
+	}
+	maps.Copy(cluster.Features, features)
+	cluster.Brokers, cluster.Properties, cluster.ListenAddress = f.brokers, properties, f.listen
+	cluster.Vendor = cmp.Or(f.vendor, cluster.Vendor)
+	s.cluster = cluster
 	return s, nil
 }
 
@@ -118,14 +154,24 @@ func (f *clusterFlags) ownProperties() (property.Values, error) {
 // play plays a scenario on a running cluster and prints its text with the
 // outputs that came, step by step. That an output is not the expected one is an
 // error, once all is played.
-func (p *program) play(ctx context.Context, s *scenario.Scenario, cluster *simbroker.Cluster, given map[string]string) error {
+func (p *program) play(ctx context.Context, s *scenario.Scenario, cluster *simbroker.Cluster, features map[string]int16) error {
 	stage, release, err := overTCP(ctx, cluster)
 	if err != nil {
 		return err
 	}
 	defer release()
-	_, err = p.playOn(ctx, s, stage, scenario.Options{Given: given})
+	_, err = p.playOn(ctx, s, stage, scenario.Options{Given: propertiesOf(s), Features: features})
 	return err
+}
+
+// propertiesOf are the properties of a text. A simulated cluster for it was started
+// with them, or with what the flags put in their place.
+func propertiesOf(s *scenario.Scenario) map[string]string {
+	properties := map[string]string{}
+	for _, p := range s.Properties {
+		properties[p.Name] = p.Value
+	}
+	return properties
 }
 
 // overTCP is a simulated cluster for a scenario to play on over TCP. Where it has

@@ -124,7 +124,7 @@ func (p *program) demo(s clusterSettings, c config.Config, flags *demoFlags) (er
 			}
 		}()
 		if s.scenario != nil {
-			untold = p.play(ctx, s.scenario, cluster, s.cluster.Properties)
+			untold = p.play(ctx, s.scenario, cluster, s.cluster.Features)
 			return
 		}
 		untold = demo.Play(ctx, cluster)

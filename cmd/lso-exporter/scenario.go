@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,11 +28,14 @@ func scenarioCommand(app *kingpin.Application, p *program) {
 	run := parent.Command("run", "Play scenarios and compare; exit status 1 if an output is another one. Each on a simulated cluster of its own, or all on one that runs.")
 	flags := addScenarioFlags(run)
 	run.Action(func(*kingpin.ParseContext) error {
+		if err := flags.check(); err != nil {
+			return &mistake{err}
+		}
 		texts, err := readTexts(flags.files)
 		if err != nil {
 			return err
 		}
-		if err := flags.check(); err != nil {
+		if err := flags.checkTexts(texts); err != nil {
 			return &mistake{err}
 		}
 		return p.runScenarios(texts, flags)
@@ -47,6 +52,7 @@ func scenarioCommand(app *kingpin.Application, p *program) {
 // scenarioFlags are what can be chosen for playing scenarios.
 type scenarioFlags struct {
 	cluster  *clusterFlags
+	features map[string]int16 // --feature
 	files    []string
 	overTCP  bool
 	address  []string // of a cluster that runs
@@ -64,6 +70,7 @@ func addScenarioFlags(command *kingpin.CmdClause) *scenarioFlags {
 	command.Arg("file", "Scenarios.").Required().StringsVar(&f.files)
 	numberFlag(command, "brokers", "Number of brokers of a simulated cluster, 1 to 26, if the scenario wants no more. Default: what it wants.", &f.cluster.brokers, 1, maxBrokers)
 	addPropertyFlags(command, f.cluster)
+	addOfferFlags(command, f.cluster)
 	command.Flag("tcp", "Play on the simulator over TCP and in real time, not in process and in simulated time.").BoolVar(&f.overTCP)
 	command.Flag("kafka.brokers", "Addresses of a cluster that runs, to play there; it was started with the properties given. Its listener must want no login.").
 		PlaceHolder("HOST:PORT,...").SetValue(checked{flag: "kafka.brokers", many: true, set: func(text string) error {
@@ -88,8 +95,33 @@ func (f *scenarioFlags) check() (err error) {
 	case f.control != "" && f.address == nil:
 		return config.OnCommandLine("--control.url", f.control, "is for a cluster that runs; write its addresses as --kafka.brokers")
 	}
-	f.existing, err = f.cluster.ownProperties()
+	for flag, value := range map[string]string{"--feature": strings.Join(f.cluster.features, " "), "--vendor": f.cluster.vendor} {
+		if f.address != nil && value != "" {
+			return config.OnCommandLine(flag, value, "is for a simulated cluster; leave out it or --kafka.brokers")
+		}
+	}
+	if f.existing, err = f.cluster.ownProperties(); err != nil {
+		return err
+	}
+	f.features, err = f.cluster.ownFeatures()
 	return err
+}
+
+// checkTexts finds what is wrong with a text for a simulated cluster, or in its
+// faults if the cluster runs elsewhere, which knows best what else it takes.
+func (f *scenarioFlags) checkTexts(texts []text) error {
+	for _, t := range texts {
+		var err error
+		if f.address == nil {
+			_, err = simulated.Config(t.Scenario)
+		} else {
+			err = simulated.CheckFaults(t.Scenario)
+		}
+		if err != nil {
+			return inFile(t.file, err)
+		}
+	}
+	return nil
 }
 
 // text is a scenario with the file that it came from.
@@ -109,6 +141,7 @@ func readTexts(files []string) (texts []text, err error) {
 		if err != nil {
 			return nil, &mistake{inFile(file, err)}
 		}
+		s.File = file
 		texts = append(texts, text{file, s})
 	}
 	return texts, nil
@@ -125,9 +158,10 @@ func readText(file string) (string, error) {
 // inFile has a mistake in a text name the whole file.
 func inFile(file string, err error) error {
 	var mistake *scenario.SyntaxError
-	if errors.As(err, &mistake) {
-		mistake.Name = file
+	if !errors.As(err, &mistake) {
+		return fmt.Errorf("%s: %w", file, err)
 	}
+	mistake.Name = file
 	return err
 }
 
@@ -173,7 +207,7 @@ func (f *scenarioFlags) running(ctx context.Context) (stage scenario.Cluster, re
 
 // runScenario plays one text, on a cluster of its own if there is none yet.
 func (p *program) runScenario(t text, stage scenario.Cluster, f *scenarioFlags) (err error) {
-	opts := scenario.Options{Given: f.existing}
+	opts := scenario.Options{Given: f.existing, Features: f.features}
 	if f.update {
 		opts.Settle = settleFor
 	}
@@ -191,7 +225,7 @@ func (p *program) runScenario(t text, stage scenario.Cluster, f *scenarioFlags) 
 			}
 			defer release()
 		}
-		opts.Given = f.propertiesFor(t.Scenario)
+		opts.Given = propertiesOf(t.Scenario)
 	} else {
 		opts.Namespace = fmt.Sprintf("run-%x-", time.Now().UnixNano())
 	}
@@ -202,22 +236,17 @@ func (p *program) runScenario(t text, stage scenario.Cluster, f *scenarioFlags) 
 	return err
 }
 
-// propertiesFor are those of a simulated cluster for a text: the text's own, and
-// over them those of the flags.
-func (f *scenarioFlags) propertiesFor(s *scenario.Scenario) map[string]string {
-	all := map[string]string{}
-	for _, property := range s.Properties {
-		all[property.Name] = property.Value
-	}
-	for name, value := range f.existing {
-		all[name] = value
-	}
-	return all
-}
-
-// simulated starts a cluster for a text.
+// simulated starts a cluster for a text: what the text names, and over it what the
+// flags do.
 func (f *scenarioFlags) simulated(s *scenario.Scenario) (*simbroker.Cluster, error) {
-	settings := simbroker.Config{Brokers: max(f.cluster.brokers, s.Brokers), Properties: f.propertiesFor(s), Seed: 1}
+	settings, err := simulated.Config(s)
+	if err != nil {
+		return nil, err
+	}
+	settings.Brokers, settings.Seed = max(f.cluster.brokers, s.Brokers), 1
+	settings.Vendor = cmp.Or(f.cluster.vendor, s.Vendor)
+	maps.Copy(settings.Properties, f.existing)
+	maps.Copy(settings.Features, f.features)
 	if f.overTCP {
 		settings.ListenAddress = f.cluster.listen
 	} else {

@@ -61,11 +61,11 @@ func TestScenarioRun(t *testing.T) {
 		{"on a cluster that runs", running + " --control.url=" + surface.URL + " good.txt", exitOK, "# 1 of 1 scenarios gave their outputs\n", ""},
 		{"the same once more", running + " --control.url=" + surface.URL + " good.txt", exitOK, "# 1 of 1 scenarios gave their outputs\n", ""},
 		{"without its control surface", running + " good.txt", exitFailed, "# 0 of 1 scenarios gave their outputs\n",
-			"good:5: stop B: this cluster's processes cannot be controlled\n"},
+			"good.txt:5: stop B: this cluster's processes cannot be controlled\n"},
 		{"another output", "wrong.txt good.txt", exitFailed, "# 1 of 2 scenarios gave their outputs\n",
-			"wrong:5: T1-0 LEO/HWM/LSO\n  want 2/2/2\n  got  3/3/3\n"},
+			"wrong.txt:5: T1-0 LEO/HWM/LSO\n  want 2/2/2\n  got  3/3/3\n"},
 		{"what the cluster lacks", "demanding.txt", exitFailed, "# 0 of 1 scenarios gave their outputs\n",
-			"demanding: not offered by this cluster: Produce 99\n"},
+			"demanding.txt:2: requires Produce v99: not offered by this cluster: Produce 99\n"},
 		{"no scenario", "none.txt", exitUsage, "", `none.txt:2: unknown command nonsense: "nonsense"` + "\n"},
 		{"no file", "missing.txt", exitUsage, "", "missing.txt: cannot be read (no such file or directory); create it, or name one that is there\n"},
 		{"nothing", "", exitUsage, "", `command line: "scenario run" needs words after it; write at least one FILE; see lso-exporter scenario run --help` + "\n"},
@@ -105,7 +105,7 @@ func TestScenarioFormat(t *testing.T) {
 		{"check", "--check good.txt spaced.txt", exitFailed, "spaced.txt\n", "", spaced},
 		{"write", "good.txt spaced.txt", exitOK, "spaced.txt\n", "", goodText},
 		{"check again", "--check good.txt spaced.txt", exitOK, "", "", goodText},
-		{"no scenario", "none.txt", exitUsage, "", `none.txt:1: output without a command: "  | output"` + "\n", goodText},
+		{"no scenario", "none.txt", exitUsage, "", `none.txt:1: output without a command; each line of it begins with two spaces, | and one space, below a command and a lone =>: "  | output"` + "\n", goodText},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			status, stdout, stderr := execute(t, append([]string{"scenario", "fmt"}, strings.Fields(tt.arguments)...)...)

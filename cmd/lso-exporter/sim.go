@@ -20,9 +20,7 @@ import (
 func simCommand(app *kingpin.Application, p *program) {
 	command := app.Command("sim", "Run a simulated Kafka cluster until told to stop; its first line of output are its bootstrap addresses.")
 	flags := addClusterFlags(command)
-	// Not for the demo: its story needs what some of these lack.
-	var vendor string
-	choiceFlag(command, "vendor", "Whose brokers they are, by the versions of the protocol that they offer: "+strings.Join(simbroker.Vendors(), ", ")+". Default: those of Kafka 4.3.", &vendor, simbroker.Vendors()...)
+	addOfferFlags(command, flags)
 	var controlAddress string
 	addressFlag(command, "control.listen-address", "Address of the control surface (brokers, faults, clock, state; see docs/simulator.md); loopback only. Without it there is none.", &controlAddress)
 	users := command.Flag("add-scram", "A SCRAM user, as kafka-storage.sh takes it. May be repeated.").
@@ -39,7 +37,6 @@ func simCommand(app *kingpin.Application, p *program) {
 			}
 			s.cluster.Users = append(s.cluster.Users, user)
 		}
-		s.cluster.Vendor = vendor
 		s.cluster.Seed = rand.Uint64() // each is a cluster of its own, with its own ids
 		return failed(p.sim(s, controlAddress))
 	})
@@ -79,7 +76,7 @@ func (p *program) sim(s clusterSettings, controlAddress string) error {
 		defer server.Close()
 	}
 	if s.scenario != nil {
-		if err := p.play(p.stop, s.scenario, cluster, s.cluster.Properties); err != nil {
+		if err := p.play(p.stop, s.scenario, cluster, s.cluster.Features); err != nil {
 			return errors.Join(err, cluster.Close())
 		}
 	}
