@@ -423,12 +423,12 @@ func (p *Play) keysOf(ctx context.Context, word string, of func(*application.Sto
 		}
 		return application.Records(ctx, performer{p}, application.Partition{Topic: log.topic, Number: log.partition})
 	}
-	i := slices.IndexFunc(p.scenario.Topics, func(t Topic) bool { return t.Symbol == word })
+	i := slices.IndexFunc(p.topics, func(t Topic) bool { return t.Symbol == word })
 	if i < 0 {
 		return nil, fmt.Errorf("the text has no topic %s", word)
 	}
 	var all []string
-	for n := range p.scenario.Topics[i].Partitions {
+	for n := range p.topics[i].Partitions {
 		keys, err := application.Records(ctx, performer{p}, application.Partition{Topic: p.topicName(word), Number: n})
 		if err != nil {
 			return nil, err

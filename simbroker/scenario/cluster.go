@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -52,3 +53,23 @@ type Faults interface {
 	Stop(ctx context.Context, broker int32) error   // as SIGTERM: a controlled shutdown
 	Start(ctx context.Context, broker int32) error  // after Kill or Stop
 }
+
+// Users is a Cluster on which requests can be made as a user. All other requests
+// are those of a user who may do everything.
+type Users interface {
+	// RequestAs is Request as a user, who has a SCRAM-SHA-256 credential with
+	// Password.
+	RequestAs(ctx context.Context, broker int32, user, clientID string, req kmsg.Request) (kmsg.Response, error)
+}
+
+// Password is the password of a scenario's user.
+func Password(user string) string { return "password-of-" + user }
+
+// ErrNoAnswer is wrapped by the errors of requests that got no answer.
+var ErrNoAnswer = errors.New("no answer")
+
+const noAnswer = "no answer"
+
+// ErrNotOffered is wrapped by what Run returns when the cluster lacks what the
+// scenario requires; the error names it.
+var ErrNotOffered = errors.New("not offered by this cluster")

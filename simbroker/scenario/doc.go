@@ -13,4 +13,12 @@
 // It shares no code with the rooms of the simulator but their vocabulary: its
 // codec of record batches is its own. What runs at a user's site has it only in
 // the commands that play scenarios.
+//
+//	Run ─► performance: text, options ─► Scenario ─► table of verbs ─► a verb
+//	             └───────────────────► Play: cluster, symbols ◄───────────┘
+//
+// A command knows the Play and neither the text that it stands in nor how it is
+// played; only verb.go knows all commands. What several of them ask of a cluster
+// stands below them: leader.go, offset.go and keeper.go. To read it, begin with
+// play.go, command.go and one verb, such as lookup.go.
 package scenario

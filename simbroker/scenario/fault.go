@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -23,17 +22,6 @@ func faultVerbs() []Verb {
 			Parse: parseWait,
 		},
 	}
-}
-
-// HasFaults says whether a step does something to a broker's process.
-func (s *Scenario) HasFaults() bool {
-	for _, step := range s.Steps {
-		switch verb, _, _ := strings.Cut(step.Command, " "); verb {
-		case "pause", "resume", "kill", "stop", "start":
-			return true
-		}
-	}
-	return false
 }
 
 // What a scenario did to a broker that is silent.

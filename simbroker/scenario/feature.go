@@ -8,15 +8,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// levelOf is the level at which the story has a feature: the one that the cluster
-// was given in the place of the text's, if it was, or the text's.
-func (p *Play) levelOf(f Feature) int16 {
-	if given, ok := p.opts.Features[f.Name]; ok {
-		return given
-	}
-	return f.Level
-}
-
 // Ways that UpdateFeatures goes (KIP-584).
 const (
 	upgrade       = 1

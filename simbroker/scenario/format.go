@@ -1,9 +1,6 @@
 package scenario
 
-import (
-	"errors"
-	"strings"
-)
+import "strings"
 
 // Format writes a text in its canonical form: one space between the words of
 // directives and commands, around the arrow and behind the # of a comment, an
@@ -45,12 +42,6 @@ func Format(name, text string) (string, error) {
 	}
 	return strings.TrimRight(strings.Join(out, "\n"), "\n") + "\n", nil
 }
-
-// What is wrong with lines, whatever the verbs.
-var (
-	errStrayOutput = errors.New("output without a command; each line of it begins with two spaces, | and one space, below a command and a lone =>")
-	errNoCommand   = errors.New("no command")
-)
 
 // formatComment takes a comment without spaces around it.
 func formatComment(line string) string {

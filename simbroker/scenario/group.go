@@ -231,43 +231,6 @@ func parseOffsetFetch(words []string) (Action, error) {
 	}, nil
 }
 
-// firstManyGroups is the version of OffsetFetch that takes many groups at once.
-const firstManyGroups = 8
-
-// fetchOffsets asks for a group's offsets, of all partitions if it names none, in
-// a version, or in the one that suits the cluster if that is -1.
-func (p *Play) fetchOffsets(ctx context.Context, broker int32, version int16, stable bool, g kmsg.OffsetFetchRequestGroup) (kmsg.OffsetFetchResponseGroup, error) {
-	req := kmsg.NewPtrOffsetFetchRequest()
-	req.Version, req.RequireStable, req.Groups = p.version(req.Key(), version), stable, []kmsg.OffsetFetchRequestGroup{g}
-	req.Group = g.Group
-	for _, t := range g.Topics {
-		topic := kmsg.NewOffsetFetchRequestTopic()
-		topic.Topic, topic.Partitions = t.Topic, t.Partitions
-		req.Topics = append(req.Topics, topic)
-	}
-	resp, err := p.ask(ctx, broker, req)
-	if err != nil {
-		return kmsg.OffsetFetchResponseGroup{}, err
-	}
-	got := resp.(*kmsg.OffsetFetchResponse)
-	if req.Version >= firstManyGroups {
-		return got.Groups[0], nil
-	}
-	only := kmsg.NewOffsetFetchResponseGroup()
-	only.Group, only.ErrorCode = g.Group, got.ErrorCode
-	for _, t := range got.Topics {
-		topic := kmsg.NewOffsetFetchResponseGroupTopic()
-		topic.Topic = t.Topic
-		for _, part := range t.Partitions {
-			of := kmsg.NewOffsetFetchResponseGroupTopicPartition()
-			of.Partition, of.Offset, of.ErrorCode = part.Partition, part.Offset, part.ErrorCode
-			topic.Partitions = append(topic.Partitions, of)
-		}
-		only.Topics = append(only.Topics, topic)
-	}
-	return only, nil
-}
-
 func (p *Play) renderOffsets(g kmsg.OffsetFetchResponseGroup) string {
 	if g.ErrorCode != 0 {
 		return renderError(g.ErrorCode)

@@ -169,7 +169,7 @@ func (p *Play) topicIDs(ctx context.Context) (map[[16]byte]string, error) {
 		return nil, err
 	}
 	var names []string
-	for _, t := range p.scenario.Topics {
+	for _, t := range p.topics {
 		names = append(names, p.topicName(t.Symbol))
 	}
 	meta, err := p.metadata(ctx, broker, names...)

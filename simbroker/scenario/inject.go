@@ -40,32 +40,6 @@ func injectVerbs() []Verb {
 // faultVerbName is the verb that a cluster without an Injector cannot play.
 const faultVerbName = "fault"
 
-// FaultStep is a step that puts a fault in place.
-type FaultStep struct {
-	Line int
-	// Document is the fault as an Injector takes it, as far as the text tells it:
-	// names are symbols, and brokers have the ids 1, 2, ….
-	Document []byte
-}
-
-// Faults lists the steps that put faults in place, for who knows which there are.
-func (s *Scenario) Faults() []FaultStep {
-	var faults []FaultStep
-	for _, step := range s.Steps {
-		if step.verb != faultVerbName {
-			continue
-		}
-		order, err := parseFaultOrder(step.words[1:])
-		if err == nil {
-			var content []byte
-			if content, err = json.Marshal(order.sketch()); err == nil {
-				faults = append(faults, FaultStep{step.Line, content})
-			}
-		}
-	}
-	return faults
-}
-
 // faultOrder is a fault command.
 type faultOrder struct {
 	document map[string]any // but for broker and targets

@@ -76,7 +76,7 @@ func parseMetadata(words []string) (Action, error) {
 
 // topicSymbol is the symbol of a topic of this scenario.
 func (p *Play) topicSymbol(name string) (string, bool) {
-	symbol, own := strings.CutPrefix(name, p.opts.Namespace+p.scenario.Name+"-")
+	symbol, own := strings.CutPrefix(name, p.prefix)
 	symbol = strings.ToUpper(symbol)
 	return symbol, own && topicSymbol.MatchString(symbol)
 }

@@ -61,13 +61,6 @@ func parseMember(words []string) (memberOf, error) {
 	return memberOf{group, words[1]}, nil
 }
 
-// classicMember is what the coordinator of a classic group has told a member.
-type classicMember struct {
-	id         string
-	generation int32
-	kind       string // its protocol type
-}
-
 // memberName is the id of a member that makes its own.
 func memberName(symbol string) string { return strings.ToLower(symbol) }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -53,101 +52,8 @@ func partitionVerbs() []Verb {
 	}
 }
 
-// Replica ids that clients use (rule E1).
-const (
-	consumerReplica = int32(-1)
-	debugReplica    = int32(-2)
-)
-
-// latest is the timestamp that asks for the end of the log.
-const latest = int64(-1)
-
 var timestampNames = map[string]int64{"LATEST": latest, "EARLIEST": -2, "MAX": -3, "EARLIEST_LOCAL": -4,
 	"LATEST_TIERED": -5, "EARLIEST_PENDING_UPLOAD": -6}
-
-type offsetQuery struct {
-	version   int16 // 0 lets the Play choose
-	replica   int32
-	committed bool
-	epoch     int32 // current leader epoch; 0 sends none, else it is one more
-	timestamp int64
-	at        string
-}
-
-// target is where to send a request about a partition: the named broker, or the
-// leader that the metadata names. Without a leader the refusal says so.
-func (p *Play) target(ctx context.Context, tp topicPartition, at string) (broker int32, refusal string, err error) {
-	if at != "" {
-		broker, err = p.broker(at)
-		return broker, "", err
-	}
-	part, refusal, err := p.partitionMetadata(ctx, tp)
-	if err != nil || refusal != "" {
-		return 0, refusal, err
-	}
-	if part.Leader < 0 {
-		return 0, renderError(kerr.LeaderNotAvailable.Code), nil
-	}
-	return part.Leader, "", nil
-}
-
-func (p *Play) partitionMetadata(ctx context.Context, tp topicPartition) (part kmsg.MetadataResponseTopicPartition, refusal string, err error) {
-	from, err := p.anyBroker()
-	if err != nil {
-		return part, "", err
-	}
-	meta, err := p.metadata(ctx, from, tp.topic)
-	if err != nil {
-		return part, "", err
-	}
-	if code := meta.Topics[0].ErrorCode; code != 0 {
-		return part, renderError(code), nil
-	}
-	for _, part := range meta.Topics[0].Partitions {
-		if part.Partition == tp.partition {
-			return part, "", nil
-		}
-	}
-	return part, renderError(kerr.UnknownTopicOrPartition.Code), nil
-}
-
-// listOffsets sends one ListOffsets request for partitions that share a leader.
-func (p *Play) listOffsets(ctx context.Context, tps []topicPartition, q offsetQuery) (parts []kmsg.ListOffsetsResponseTopicPartition, refusal string, err error) {
-	broker, refusal, err := p.target(ctx, tps[0], q.at)
-	if err != nil || refusal != "" {
-		return nil, refusal, err
-	}
-	req := kmsg.NewPtrListOffsetsRequest()
-	req.Version, req.ReplicaID = p.version(req.Key(), q.version-1), q.replica
-	if q.committed {
-		req.IsolationLevel = 1
-	}
-	topic := kmsg.NewListOffsetsRequestTopic()
-	topic.Topic = tps[0].topic
-	for _, tp := range tps {
-		part := kmsg.NewListOffsetsRequestTopicPartition()
-		part.Partition, part.Timestamp, part.CurrentLeaderEpoch = tp.partition, q.timestamp, q.epoch-1
-		topic.Partitions = append(topic.Partitions, part)
-	}
-	req.Topics = append(req.Topics, topic)
-	resp, err := p.ask(ctx, broker, req)
-	if err != nil {
-		return nil, "", err
-	}
-	return resp.(*kmsg.ListOffsetsResponse).Topics[0].Partitions, "", nil
-}
-
-// listOffset asks for one partition's offset.
-func (p *Play) listOffset(ctx context.Context, tp topicPartition, q offsetQuery) (offset int64, code int16, err error) {
-	parts, refusal, err := p.listOffsets(ctx, []topicPartition{tp}, q)
-	if err != nil {
-		return 0, 0, err
-	}
-	if refusal != "" {
-		return 0, kerr.LeaderNotAvailable.Code, nil
-	}
-	return parts[0].Offset, parts[0].ErrorCode, nil
-}
 
 func parsePartitionVerb(words []string) (Action, error) {
 	ref, err := parsePartition(words[0])

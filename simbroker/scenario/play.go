@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,12 +15,11 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/scenario/application"
 )
 
-// Play is a scenario that is being played: the cluster, and what the text's
-// symbols stand for on it.
+// Play is a scenario that is being played, as far as its commands know it: the
+// cluster, and what the text's symbols stand for on it.
 type Play struct {
-	scenario *Scenario
 	cluster  Cluster
-	opts     Options
+	trace    func(Exchange) // told each request as it is answered; nil for nobody
 	brokers  []int32
 	offered  map[int16]span   // versions that the cluster serves, by API key
 	features map[string]int16 // finalised features
@@ -27,12 +27,16 @@ type Play struct {
 	names    map[string]string // X1, G1 → the real name
 	logs     map[string]keeper // G1-log, X1-log
 	members  map[string]classicMember
-	within   time.Duration
+
+	prefix       string            // of the real names of topics, groups, ids and users
+	topics       []Topic           // that the text declares
+	coordinators map[string]string // X1 or G1 → broker letter, where the text says it
 
 	stores map[string]*application.Store // S1, …
 	lives  []*application.Life           // L1, …: instances that are paused; nil once they go on
 
 	requests int                     // of the step that is carried out
+	most     int                     // of one step
 	giveUp   context.CancelCauseFunc // ends that step; nil between steps
 
 	user string // as whom requests are made, "" for one who may do everything
@@ -52,54 +56,18 @@ type keeper struct {
 	base int64
 }
 
-func newPlay(ctx context.Context, s *Scenario, cluster Cluster, opts Options) (*Play, error) {
-	p := &Play{scenario: s, cluster: cluster, opts: opts, brokers: cluster.Brokers(),
+// classicMember is what the coordinator of a classic group has told a member.
+type classicMember struct {
+	id         string
+	generation int32
+	kind       string // its protocol type
+}
+
+func newPlay(cluster Cluster) *Play {
+	return &Play{cluster: cluster, brokers: cluster.Brokers(),
 		symbols: newSymbols(), names: map[string]string{}, logs: map[string]keeper{}, members: map[string]classicMember{},
 		stores: map[string]*application.Store{},
-		within: opts.Within, silent: map[int32]string{}, altered: map[string]bool{}, levels: map[string]int16{}}
-	if p.within == 0 {
-		p.within = DefaultWithin
-	}
-	if err := p.learnVersions(ctx); err != nil {
-		return nil, s.at(0, err)
-	}
-	return p, p.checkRequirements()
-}
-
-// Offered says whether the cluster has what the scenario requires. The error
-// wraps ErrNotOffered if it has not, and names what is missing.
-func (s *Scenario) Offered(ctx context.Context, cluster Cluster) error {
-	_, err := newPlay(ctx, s, cluster, Options{})
-	return err
-}
-
-func (p *Play) checkRequirements() error {
-	s := p.scenario
-	if n := s.Brokers; len(p.brokers) < n {
-		return s.at(s.LineOf("brokers", ""), fmt.Errorf("%w: brokers %d", ErrNotOffered, n))
-	}
-	for _, r := range s.Requirements {
-		if !p.meets(r) {
-			return s.at(s.LineOf("requires", r.Name), fmt.Errorf("%w: %v", ErrNotOffered, r))
-		}
-	}
-	for _, step := range s.Steps {
-		if !p.serves(step.needs) {
-			return s.at(step.Line, fmt.Errorf("%w: %s in version %d", ErrNotOffered, step.needs.Name, step.needs.Level))
-		}
-	}
-	if s.Vendor != "" {
-		if c, ok := facet[Vendored](p.cluster); !ok || c.Vendor() != s.Vendor {
-			return s.at(s.LineOf("vendor", ""), fmt.Errorf("%w: vendor %s", ErrNotOffered, s.Vendor))
-		}
-	}
-	if _, ok := p.cluster.(Users); !ok && len(s.users()) > 0 {
-		return s.at(0, fmt.Errorf("%w: users", ErrNotOffered))
-	}
-	if _, ok := facet[Injector](p.cluster); !ok && len(s.Faults()) > 0 {
-		return s.at(s.Faults()[0].Line, fmt.Errorf("%w: faults", ErrNotOffered))
-	}
-	return nil
+		silent: map[int32]string{}, altered: map[string]bool{}, levels: map[string]int16{}}
 }
 
 // learnVersions asks what the cluster serves.
@@ -123,30 +91,8 @@ func (p *Play) learnVersionsAt(ctx context.Context, broker int32) error {
 	return nil
 }
 
-func (p *Play) meets(r Requirement) bool {
-	if key := apiKey(r.Name); key >= 0 {
-		offered, known := p.offered[key]
-		return known && offered.highest >= r.Level
-	}
-	level := p.features[r.Name]
-	if i := slices.IndexFunc(p.scenario.Features, func(f Feature) bool { return f.Name == r.Name }); i >= 0 {
-		level = p.levelOf(p.scenario.Features[i])
-	}
-	return level >= r.Level
-}
-
 // span is from where to where an API's versions reach.
 type span struct{ lowest, highest int16 }
-
-// serves says whether the cluster can be asked in the version that a step names.
-// A name that is none needs nothing.
-func (p *Play) serves(r Requirement) bool {
-	if r.Name == "" {
-		return true
-	}
-	offered, known := p.offered[apiKey(r.Name)]
-	return known && offered.lowest <= r.Level && r.Level <= offered.highest
-}
 
 // apiKey is the key of an API by Kafka's name, or -1.
 func apiKey(name string) int16 {
@@ -184,6 +130,15 @@ func (p *Play) version(key int16, named int16) int16 {
 	return v
 }
 
+// Exchange is one request with its answer, as it happened.
+type Exchange struct {
+	Begin, End time.Time // on the cluster's clock
+	Broker     int32
+	Request    kmsg.Request
+	Response   kmsg.Response // nil if Err is not
+	Err        error
+}
+
 // ask sends a request whose version is set and waits for the answer.
 func (p *Play) ask(ctx context.Context, broker int32, req kmsg.Request) (kmsg.Response, error) {
 	return p.askAs(ctx, broker, clientID, req)
@@ -201,8 +156,8 @@ func (p *Play) askAs(ctx context.Context, broker int32, client string, req kmsg.
 	} else {
 		resp, err = p.cluster.(Users).RequestAs(ctx, broker, p.user, client, req)
 	}
-	if p.opts.Trace != nil {
-		p.opts.Trace(Exchange{Begin: begin, End: p.cluster.Now(), Broker: broker, Request: req, Response: resp, Err: err})
+	if p.trace != nil {
+		p.trace(Exchange{Begin: begin, End: p.cluster.Now(), Broker: broker, Request: req, Response: resp, Err: err})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s to broker %d: %w", ErrNoAnswer, kmsg.NameForKey(req.Key()), broker, err)
@@ -274,30 +229,18 @@ const ok = "ok"
 
 // topicName is the real name of a topic symbol, declared or not.
 func (p *Play) topicName(symbol string) string {
-	return p.opts.Namespace + p.scenario.Name + "-" + strings.ToLower(symbol)
+	return p.prefix + strings.ToLower(symbol)
 }
 
-// locate finds the partition that a text names. G1-log and X1-log look up the
-// group or id, which creates the internal topic if need be.
-func (p *Play) locate(ctx context.Context, ref partitionRef) (keeper, error) {
-	symbol, rest := ref.split()
-	if symbol[0] == 'T' {
-		var partition int32
-		if _, err := fmt.Sscan(rest, &partition); err != nil {
-			return keeper{}, fmt.Errorf("%s is no partition", ref)
-		}
-		return keeper{topicPartition: topicPartition{p.topicName(symbol), partition}}, nil
-	}
-	if _, err := p.name(ctx, symbol); err != nil {
-		return keeper{}, err
-	}
-	return p.logs[symbol], nil
+// userName is the real name of U1.
+func (p *Play) userName(symbol string) string {
+	return p.prefix + strings.ToLower(symbol)
 }
 
 // symbolOf renders a partition as texts do; one that the text has no symbol for
 // keeps its name.
 func (p *Play) symbolOf(topic string, partition int32) string {
-	if symbol, found := strings.CutPrefix(topic, p.opts.Namespace+p.scenario.Name+"-"); found {
+	if symbol, found := strings.CutPrefix(topic, p.prefix); found {
 		return fmt.Sprintf("%s-%d", strings.ToUpper(symbol), partition)
 	}
 	for _, symbol := range slices.Sorted(maps.Keys(p.logs)) {
@@ -317,4 +260,48 @@ func (p *Play) idSymbolOf(name string) string {
 		}
 	}
 	return ""
+}
+
+// count counts a request of a step, and gives the step up when there were too
+// many.
+func (p *Play) count() error {
+	if p.giveUp == nil {
+		return nil // of the preparation, which has its deadlines
+	}
+	if p.requests >= p.most {
+		err := fmt.Errorf("%w: %d requests were made, as many as a step may make; what it reads must not grow by what it does, and what it repeats must be fewer", errEndless, p.most)
+		p.giveUp(err)
+		return err
+	}
+	p.requests++
+	return nil
+}
+
+// errEndless is why a step is given up that makes more and more requests.
+var errEndless = errors.New("it has no end")
+
+// How long a cluster is waited for.
+const (
+	prepareWithin = 60 * time.Second      // for each part of the preparation
+	pollPeriod    = 20 * time.Millisecond // between two attempts
+)
+
+// until repeats try until it holds.
+func (p *Play) until(ctx context.Context, what string, try func() (bool, error)) error {
+	deadline := p.cluster.Now().Add(prepareWithin)
+	for {
+		done, err := try()
+		if err != nil && !errors.Is(err, ErrNoAnswer) {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if done {
+			return nil
+		}
+		if !p.cluster.Now().Before(deadline) {
+			return fmt.Errorf("%s: not within %v (%v)", what, prepareWithin, err)
+		}
+		if err := p.cluster.Wait(ctx, pollPeriod); err != nil {
+			return err
+		}
+	}
 }

@@ -5,23 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
-
-// prepareWithin is how long each part of the preparation may take.
-const prepareWithin = 60 * time.Second
 
 // prepare brings the cluster to where the story begins: every broker serves,
 // properties are in force, topics exist with all replicas in sync, and every
 // group and transactional id that the text names has its coordinator.
-func (p *Play) prepare(ctx context.Context) error {
+func (p *performance) prepare(ctx context.Context) error {
 	if err := p.awaitBrokers(ctx); err != nil {
 		return err
 	}
@@ -91,26 +83,6 @@ func (p *Play) restore(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// until repeats try until it holds.
-func (p *Play) until(ctx context.Context, what string, try func() (bool, error)) error {
-	deadline := p.cluster.Now().Add(prepareWithin)
-	for {
-		done, err := try()
-		if err != nil && !errors.Is(err, ErrNoAnswer) {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		if done {
-			return nil
-		}
-		if !p.cluster.Now().Before(deadline) {
-			return fmt.Errorf("%s: not within %v (%v)", what, prepareWithin, err)
-		}
-		if err := p.cluster.Wait(ctx, pollPeriod); err != nil {
-			return err
-		}
-	}
-}
-
 // awaitBrokers waits until all brokers are in each other's metadata and can
 // give out producer ids.
 func (p *Play) awaitBrokers(ctx context.Context) error {
@@ -135,24 +107,7 @@ func (p *Play) awaitBrokers(ctx context.Context) error {
 	return nil
 }
 
-// metadata asks one broker for topics, or for none.
-func (p *Play) metadata(ctx context.Context, broker int32, topics ...string) (*kmsg.MetadataResponse, error) {
-	req := kmsg.NewPtrMetadataRequest()
-	req.Version, req.AllowAutoTopicCreation = p.version(req.Key(), -1), false
-	req.Topics = []kmsg.MetadataRequestTopic{}
-	for _, topic := range topics {
-		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(topic)
-		req.Topics = append(req.Topics, t)
-	}
-	resp, err := p.lookUp(ctx, broker, req)
-	if err != nil {
-		return nil, err
-	}
-	return resp.(*kmsg.MetadataResponse), nil
-}
-
-func (p *Play) createTopics(ctx context.Context) error {
+func (p *performance) createTopics(ctx context.Context) error {
 	if len(p.scenario.Topics) == 0 {
 		return nil
 	}
@@ -195,7 +150,7 @@ func (p *Play) createTopics(ctx context.Context) error {
 
 // awaitTopics waits until every broker knows the topics and their leaders serve
 // them with all replicas in sync.
-func (p *Play) awaitTopics(ctx context.Context) error {
+func (p *performance) awaitTopics(ctx context.Context) error {
 	for _, topic := range p.scenario.Topics {
 		name := p.topicName(topic.Symbol)
 		err := p.until(ctx, "wait for topic "+topic.Symbol, func() (bool, error) {
@@ -230,152 +185,4 @@ func inSync(meta *kmsg.MetadataResponse, partitions, replicas int) bool {
 		}
 	}
 	return true
-}
-
-var keeperWord = regexp.MustCompile(`\b[XG]\d+\b`)
-
-// keepers lists the transactional ids and groups that the text names.
-func (s *Scenario) keepers() []string {
-	found := map[string]bool{}
-	for _, step := range s.Steps {
-		for _, symbol := range keeperWord.FindAllString(step.Command, -1) {
-			found[symbol] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(found))
-}
-
-// name is the real name of X1 or G1. The first time, it is chosen so that its
-// coordinator is where the text wants it, and that a group has a partition of
-// __consumer_offsets that no other group of the scenario uses and no open
-// transaction holds.
-func (p *Play) name(ctx context.Context, symbol string) (string, error) {
-	if name, known := p.names[symbol]; known {
-		return name, nil
-	}
-	const candidates = 500
-	for i := range candidates {
-		name := p.opts.Namespace + p.scenario.Name + "-" + strings.ToLower(symbol)
-		if i > 0 {
-			name += fmt.Sprintf("-%d", i)
-		}
-		log, fits, err := p.fitting(ctx, symbol, name)
-		if err != nil {
-			return "", err
-		}
-		if fits {
-			p.names[symbol], p.logs[symbol] = name, log
-			return name, nil
-		}
-	}
-	return "", fmt.Errorf("no name for %s has its coordinator at %s", symbol, p.scenario.coordinators[symbol])
-}
-
-func (p *Play) fitting(ctx context.Context, symbol, name string) (log keeper, fits bool, err error) {
-	var coordinator int32
-	err = p.until(ctx, "find the coordinator of "+name, func() (bool, error) {
-		var code int16
-		coordinator, code, err = p.findCoordinator(ctx, symbol, name)
-		return err == nil && code == 0, err
-	})
-	if err != nil {
-		return log, false, err
-	}
-	if want := p.scenario.coordinators[symbol]; want != "" && p.letterOf(coordinator) != want {
-		return log, false, nil
-	}
-	log, fits, err = p.keeperOf(ctx, symbol, name)
-	if err != nil || !fits {
-		return log, fits, err
-	}
-	return log, true, p.until(ctx, "wait for the coordinator of "+name, func() (bool, error) {
-		return p.coordinatorServes(ctx, coordinator, symbol, name)
-	})
-}
-
-func (p *Play) keeperOf(ctx context.Context, symbol, name string) (log keeper, fits bool, err error) {
-	log.topic = kafka.TransactionStateTopic
-	if symbol[0] == 'G' {
-		log.topic = kafka.ConsumerOffsetsTopic
-	}
-	meta, err := p.metadata(ctx, p.brokers[0], log.topic)
-	if err != nil {
-		return log, false, err
-	}
-	count := int32(len(meta.Topics[0].Partitions))
-	log.partition = kafka.PartitionFor(name, count)
-	taken := 0
-	for other, l := range p.logs {
-		if other[0] == symbol[0] {
-			taken++
-			if symbol[0] == 'G' && l.topicPartition == log.topicPartition && taken < int(count) {
-				return log, false, nil
-			}
-		}
-	}
-	var code, lsoCode int16
-	log.base, code, err = p.listOffset(ctx, log.topicPartition, offsetQuery{replica: debugReplica, timestamp: latest})
-	if err != nil || code != 0 {
-		return log, false, err
-	}
-	lso, lsoCode, err := p.listOffset(ctx, log.topicPartition, offsetQuery{replica: consumerReplica, committed: true, timestamp: latest})
-	return log, lsoCode == 0 && (symbol[0] != 'G' || lso == log.base), err
-}
-
-// findCoordinator finds out who coordinates a transactional id or group, whoever
-// gives the command.
-func (p *Play) findCoordinator(ctx context.Context, symbol, name string) (broker int32, code int16, err error) {
-	user := p.user
-	p.user = ""
-	defer func() { p.user = user }()
-	return p.askCoordinator(ctx, symbol, name)
-}
-
-// askCoordinator asks who coordinates a transactional id or group, which makes
-// the cluster create its internal topic.
-func (p *Play) askCoordinator(ctx context.Context, symbol, name string) (broker int32, code int16, err error) {
-	from, err := p.anyBroker()
-	if err != nil {
-		return -1, 0, err
-	}
-	req := kmsg.NewPtrFindCoordinatorRequest()
-	req.Version, req.CoordinatorKey, req.CoordinatorKeys = p.version(req.Key(), -1), name, []string{name}
-	if symbol[0] == 'X' {
-		req.CoordinatorType = 1
-	}
-	resp, err := p.ask(ctx, from, req)
-	if err != nil {
-		return -1, 0, err
-	}
-	got := resp.(*kmsg.FindCoordinatorResponse)
-	if req.Version < 4 { // which asks for one at a time
-		return got.NodeID, got.ErrorCode, nil
-	}
-	return got.Coordinators[0].NodeID, got.Coordinators[0].ErrorCode, nil
-}
-
-// coordinatorServes says whether the coordinator has loaded what it keeps.
-func (p *Play) coordinatorServes(ctx context.Context, coordinator int32, symbol, name string) (bool, error) {
-	var code int16
-	if symbol[0] == 'X' {
-		req := kmsg.NewPtrDescribeTransactionsRequest()
-		if _, offered := p.offered[req.Key()]; !offered {
-			return true, nil // who coordinates it is known, and nobody can be asked for more
-		}
-		req.TransactionalIDs = []string{name}
-		resp, err := p.ask(ctx, coordinator, req)
-		if err != nil {
-			return false, err
-		}
-		code = resp.(*kmsg.DescribeTransactionsResponse).TransactionStates[0].ErrorCode
-	} else {
-		g := kmsg.NewOffsetFetchRequestGroup()
-		g.Group, g.MemberEpoch = name, -1
-		got, err := p.fetchOffsets(ctx, coordinator, -1, false, g)
-		if err != nil {
-			return false, err
-		}
-		code = got.ErrorCode
-	}
-	return code == 0 || code == kerr.TransactionalIDNotFound.Code, nil
 }

@@ -312,7 +312,7 @@ func (p *Play) producingID(ctx context.Context, named, owner string) (*string, e
 			return nil, nil
 		}
 		if owner == nobody {
-			return kmsg.StringPtr(p.opts.Namespace + p.scenario.Name + "-nobody"), nil
+			return kmsg.StringPtr(p.prefix + "nobody"), nil
 		}
 		named = owner
 	}

@@ -7,6 +7,16 @@ import (
 	"strings"
 )
 
+// The symbols of a text, and the words for partitions.
+var (
+	topicSymbol   = regexp.MustCompile(`^T\d+$`)
+	idSymbol      = regexp.MustCompile(`^X\d+$`)
+	groupSymbol   = regexp.MustCompile(`^G\d+$`)
+	userSymbol    = regexp.MustCompile(`^U\d+$`)
+	brokerLetter  = regexp.MustCompile(`^[A-Z]$`)
+	partitionWord = regexp.MustCompile(`^(T\d+-\d+|[GX]\d+-log)$`)
+)
+
 // producerRef is a producer with its epoch in a command: (P1,0).
 type producerRef struct {
 	producer string

@@ -2,8 +2,8 @@ package scenario
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,33 +55,18 @@ func (s *Scenario) Mistake(line int, why error) *SyntaxError {
 	return &SyntaxError{Name: s.file(), Line: line, Text: s.lines[line-1], Why: why.Error()}
 }
 
-// Property is a broker or topic property by Kafka's name.
-type Property struct{ Name, Value string }
-
-// Feature is a feature of Kafka's by its name with the level at which it is
-// finalised; 0 is not at all.
-type Feature struct {
-	Name  string
-	Level int16
+// at is an error about a line of the text, which is as it stands there but for its
+// output. Line 0 is the text as a whole.
+func (s *Scenario) at(line int, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case line == 0:
+		return fmt.Errorf("%s: %w", s.file(), err)
+	}
+	command, _, _ := strings.Cut(s.lines[line-1], arrow)
+	return fmt.Errorf("%s:%d: %s: %w", s.file(), line, strings.Join(strings.Fields(command), " "), err)
 }
-
-// Topic is a topic that a scenario asks for.
-type Topic struct {
-	Symbol     string   // T1, …
-	Partitions int32    // at least 1
-	Replicas   []string // broker letters, the first leads; the same for all partitions
-	Configs    []Property
-}
-
-// Requirement is an API in a version, or a finalised feature at a level, that a
-// scenario cannot do without.
-type Requirement struct {
-	Name  string // an API such as Produce, or a feature such as transaction.version
-	Level int16
-}
-
-// String renders the requirement as it stands in the text.
-func (r Requirement) String() string { return fmt.Sprintf("%s %d", r.Name, r.Level) }
 
 // Mode says how often a step's command is carried out.
 type Mode uint8
@@ -133,6 +118,12 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d: %s: %q", e.Name, e.Line, e.Why, e.Text)
 }
+
+// What is wrong with lines, whatever the verbs.
+var (
+	errStrayOutput = errors.New("output without a command; each line of it begins with two spaces, | and one space, below a command and a lone =>")
+	errNoCommand   = errors.New("no command")
+)
 
 // Parse reads a text. Commands are those of this package and of extra, which
 // may be nil. The error is a *SyntaxError.
@@ -273,13 +264,6 @@ func (s *Step) parseMode(words []string) ([]string, error) {
 }
 
 var directives = map[string]bool{"brokers": true, "property": true, "feature": true, "vendor": true, "topic": true, "id": true, "group": true, "requires": true}
-
-var (
-	topicSymbol  = regexp.MustCompile(`^T\d+$`)
-	idSymbol     = regexp.MustCompile(`^X\d+$`)
-	groupSymbol  = regexp.MustCompile(`^G\d+$`)
-	brokerLetter = regexp.MustCompile(`^[A-Z]$`)
-)
 
 func (s *Scenario) directive(line int, words []string) error {
 	name, args := words[0], words[1:]
@@ -425,32 +409,6 @@ func parseTopic(args []string) (Topic, error) {
 		}
 	}
 	return t, nil
-}
-
-// Update renders the text with the outputs of a run in the place of the
-// expected ones. Everything else stays as it is.
-func (s *Scenario) Update(r *Result) string {
-	var b strings.Builder
-	next := 1
-	copyTo := func(line int) {
-		for ; next < line; next++ {
-			b.WriteString(s.lines[next-1])
-			b.WriteByte('\n')
-		}
-	}
-	for i, step := range s.Steps {
-		copyTo(step.Line)
-		if i >= len(r.Steps) {
-			break
-		}
-		command, _, _ := strings.Cut(s.lines[step.Line-1], arrow)
-		b.WriteString(strings.TrimRight(command, " "))
-		b.WriteString(renderOutput(r.Steps[i].Got))
-		b.WriteByte('\n')
-		next = step.Line + step.extent
-	}
-	copyTo(len(s.lines) + 1)
-	return b.String()
 }
 
 func renderOutput(output string) string {

@@ -67,23 +67,6 @@ func transactionVerbs() []Verb {
 // transactionTimeout is what InitProducerId asks for unless the text says more.
 const transactionTimeout = 60 * time.Second
 
-// coordinator is where to send a request about X1 or G1: the named broker, or
-// the one that FindCoordinator names. Without one the refusal says why.
-func (p *Play) coordinator(ctx context.Context, symbol, at string) (broker int32, name, refusal string, err error) {
-	if name, err = p.name(ctx, symbol); err != nil {
-		return 0, "", "", err
-	}
-	if at != "" {
-		broker, err = p.broker(at)
-		return broker, name, "", err
-	}
-	broker, code, err := p.findCoordinator(ctx, symbol, name)
-	if err == nil && code != 0 {
-		refusal = renderError(code)
-	}
-	return broker, name, refusal, err
-}
-
 // producerOf resolves (P1,0) and notes whose producer it is.
 func (p *Play) producerOf(ref producerRef, id string) (int64, error) {
 	producer, err := p.symbols.producerID(ref.producer)
@@ -95,15 +78,6 @@ func (p *Play) producerOf(ref producerRef, id string) (int64, error) {
 
 func (p *Play) renderProducer(id int64, epoch int16) string {
 	return fmt.Sprintf("(%s,%d)", p.symbols.producer(id), epoch)
-}
-
-func versionOf(args arguments) (int16, error) {
-	value, given := args.named[versionOption]
-	if !given {
-		return -1, nil
-	}
-	v, err := strconv.ParseInt(value, 10, 16)
-	return int16(v), err
 }
 
 func parseInitProducerID(words []string) (Action, error) {

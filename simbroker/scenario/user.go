@@ -5,66 +5,10 @@ import (
 	"crypto/pbkdf2"
 	"crypto/sha256"
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
-
-// Users is a Cluster on which requests can be made as a user. All other requests
-// are those of a user who may do everything.
-type Users interface {
-	// RequestAs is Request as a user, who has a SCRAM-SHA-256 credential with
-	// Password.
-	RequestAs(ctx context.Context, broker int32, user, clientID string, req kmsg.Request) (kmsg.Response, error)
-}
-
-// Password is the password of a scenario's user.
-func Password(user string) string { return "password-of-" + user }
-
-var (
-	userSymbol = regexp.MustCompile(`^U\d+$`)
-	userWord   = regexp.MustCompile(`\bU\d+\b`)
-)
-
-// asUser is the word before a user's command.
-const asUser = "as"
-
-// users lists the users that the text names.
-func (s *Scenario) users() []string {
-	var symbols []string
-	for _, step := range s.Steps {
-		symbols = append(symbols, userWord.FindAllString(step.Command, -1)...)
-	}
-	slices.Sort(symbols)
-	return slices.Compact(symbols)
-}
-
-// compileAs understands a command that a user gives: as U1 COMMAND. Looking up
-// leaders and coordinators is not part of it.
-func compileAs(words []string, verbs map[string]Verb) (compiled, error) {
-	if len(words) < 3 || !userSymbol.MatchString(words[1]) {
-		return compiled{}, fmt.Errorf("as wants a user, U1, and a command")
-	}
-	c, err := compile(words[2:], verbs)
-	if err != nil {
-		return c, err
-	}
-	action := c.action
-	c.action = func(ctx context.Context, p *Play) (string, error) {
-		p.user = p.userName(words[1])
-		defer func() { p.user = "" }()
-		return action(ctx, p)
-	}
-	return c, nil
-}
-
-// userName is the real name of U1.
-func (p *Play) userName(symbol string) string {
-	return p.opts.Namespace + p.scenario.Name + "-" + strings.ToLower(symbol)
-}
 
 // scramSHA256 is the mechanism's number, scramIterations what Kafka asks for at
 // least.
@@ -75,7 +19,7 @@ const (
 
 // createUsers gives the text's users their credentials, and waits until they can
 // log in at every broker.
-func (p *Play) createUsers(ctx context.Context) error {
+func (p *performance) createUsers(ctx context.Context) error {
 	symbols := p.scenario.users()
 	if len(symbols) == 0 {
 		return nil

@@ -6,27 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
-
-// Action carries out a command and returns its output. An error means that the
-// command makes no sense, which ends the scenario, unless it wraps ErrNoAnswer,
-// which is an output like any other.
-type Action func(ctx context.Context, p *Play) (string, error)
-
-// Verb is a command of the language.
-type Verb struct {
-	// Name is the first word of the command.
-	Name string
-	// Usage is the form of the whole command, Doc what it does and prints.
-	Usage, Doc string
-	// Parse understands the words after the first.
-	Parse func(words []string) (Action, error)
-
-	own bool // of this package
-}
 
 // Verbs lists the commands of this package in the order of the documentation.
 func Verbs() []Verb {
@@ -47,18 +29,8 @@ func verbTable(extra []Verb) map[string]Verb {
 	return table
 }
 
-// Commands begin with a word of the verb table, with a batch, or with what they
-// look at: a partition.
-const (
-	batchVerb     = "BATCH"
-	partitionVerb = "PARTITION"
-)
-
-var (
-	batchWord     = regexp.MustCompile(`^([TINCA]\(|empty$|empty/v)`)
-	partitionWord = regexp.MustCompile(`^(T\d+-\d+|[GX]\d+-log)$`)
-	versionSuffix = regexp.MustCompile(`^(.*)/v(\d+)$`)
-)
+// batchWord is how batches begin.
+var batchWord = regexp.MustCompile(`^([TINCA]\(|empty$|empty/v)`)
 
 // compiled is a command that was understood.
 type compiled struct {
@@ -129,49 +101,24 @@ func (c *compiled) need(version string) error {
 	return nil
 }
 
-const versionOption = "version"
+// asUser is the word before a user's command.
+const asUser = "as"
 
-// arguments are the words after a verb: options (NAME=VALUE), clauses (a word
-// and the one after it, such as "at B"), and the rest by position.
-type arguments struct {
-	position []string
-	named    map[string]string
-}
-
-// parseArguments sorts words. known lists the options and clauses that the verb
-// has; a clause is written with a trailing space.
-func parseArguments(words []string, known ...string) (arguments, error) {
-	a := arguments{named: map[string]string{}}
-	for i := 0; i < len(words); i++ {
-		word := words[i]
-		if key, value, ok := strings.Cut(word, "="); ok && !strings.ContainsAny(key, "({") {
-			if !slices.Contains(known, key) {
-				return a, fmt.Errorf("no option %s", key)
-			}
-			a.named[key] = value
-			continue
-		}
-		if slices.Contains(known, word+" ") {
-			if i+1 == len(words) {
-				return a, fmt.Errorf("%s needs a word after it", word)
-			}
-			if word == "at" && !brokerLetter.MatchString(words[i+1]) {
-				return a, fmt.Errorf("%s is no broker; expected A, B, …", words[i+1])
-			}
-			a.named[word] = words[i+1]
-			i++
-			continue
-		}
-		a.position = append(a.position, word)
+// compileAs understands a command that a user gives: as U1 COMMAND. Looking up
+// leaders and coordinators is not part of it.
+func compileAs(words []string, verbs map[string]Verb) (compiled, error) {
+	if len(words) < 3 || !userSymbol.MatchString(words[1]) {
+		return compiled{}, fmt.Errorf("as wants a user, U1, and a command")
 	}
-	return a, nil
-}
-
-// want checks the number of positional words: at least min, at most max if max
-// is not negative.
-func (a arguments) want(minimum, maximum int) error {
-	if n := len(a.position); n < minimum || maximum >= 0 && n > maximum {
-		return fmt.Errorf("%d words where %d are wanted", n, minimum)
+	c, err := compile(words[2:], verbs)
+	if err != nil {
+		return c, err
 	}
-	return nil
+	action := c.action
+	c.action = func(ctx context.Context, p *Play) (string, error) {
+		p.user = p.userName(words[1])
+		defer func() { p.user = "" }()
+		return action(ctx, p)
+	}
+	return c, nil
 }

@@ -1,0 +1,71 @@
+package scenario
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var userWord = regexp.MustCompile(`\bU\d+\b`)
+
+// users lists the users that the text names.
+func (s *Scenario) users() []string {
+	var symbols []string
+	for _, step := range s.Steps {
+		symbols = append(symbols, userWord.FindAllString(step.Command, -1)...)
+	}
+	slices.Sort(symbols)
+	return slices.Compact(symbols)
+}
+
+// FaultStep is a step that puts a fault in place.
+type FaultStep struct {
+	Line int
+	// Document is the fault as an Injector takes it, as far as the text tells it:
+	// names are symbols, and brokers have the ids 1, 2, ….
+	Document []byte
+}
+
+// Faults lists the steps that put faults in place, for who knows which there are.
+func (s *Scenario) Faults() []FaultStep {
+	var faults []FaultStep
+	for _, step := range s.Steps {
+		if step.verb != faultVerbName {
+			continue
+		}
+		order, err := parseFaultOrder(step.words[1:])
+		if err == nil {
+			var content []byte
+			if content, err = json.Marshal(order.sketch()); err == nil {
+				faults = append(faults, FaultStep{step.Line, content})
+			}
+		}
+	}
+	return faults
+}
+
+// HasFaults says whether a step does something to a broker's process.
+func (s *Scenario) HasFaults() bool {
+	for _, step := range s.Steps {
+		switch verb, _, _ := strings.Cut(step.Command, " "); verb {
+		case "pause", "resume", "kill", "stop", "start":
+			return true
+		}
+	}
+	return false
+}
+
+var keeperWord = regexp.MustCompile(`\b[XG]\d+\b`)
+
+// keepers lists the transactional ids and groups that the text names.
+func (s *Scenario) keepers() []string {
+	found := map[string]bool{}
+	for _, step := range s.Steps {
+		for _, symbol := range keeperWord.FindAllString(step.Command, -1) {
+			found[symbol] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
