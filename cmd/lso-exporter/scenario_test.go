@@ -81,6 +81,73 @@ func TestScenarioRun(t *testing.T) {
 	}
 }
 
+// What a text or a flag cannot be is found before any text is played, and named.
+func TestScenarioRunMistakes(t *testing.T) {
+	for _, tt := range []struct{ name, text, flags, complaint string }{
+		{"a property of a topic", "topic T1 retention.ms=x\n", "", `text.txt:1: Invalid value x for configuration retention.ms`},
+		{"a property", "\nproperty log.retention.ms=abc\n", "", "text.txt:2: log.retention.ms=abc: Not a number of type LONG"},
+		{"a replica", "topic T1 replicas=A,Z\n", "", "text.txt:1: no broker Z"},
+		{"a broker", "topic T1\nkill Q\n", "", "text.txt:2: no broker Q"},
+		{"a fault", "topic T1\nfault nope T1 => F1\n", "", `text.txt:2: not the description of a fault: fault "nope" is none; expected one of cut_answers`},
+		{"an API of a fault", "fault lose_requests apis=Nope => F1\n", "", `text.txt:1: not the description of a fault: apis: "Nope" is none`},
+		{"a fault for a cluster that runs", "fault nope => F1\n", "--kafka.brokers=127.0.0.1:1", "text.txt:1: not the description of a fault"},
+		{"a version", "EndTxn/v9 X1 COMMIT (P1,0) => ok\n", "", "text.txt:1: EndTxn has no version 9"},
+		{"a vendor", "vendor kafka-1.0\n", "", `text.txt:1: vendor "kafka-1.0" is none; expected one of event-hubs`},
+		{"a feature", "feature group.version=7\n", "", "text.txt:1: feature group.version has no level 7; expected 0 for none, or 1 to 1"},
+		{"a feature on the command line", "topic T1\n", "--feature=transaction.version=9", `command line: --feature = "transaction.version=9" cannot be: feature transaction.version has no level 9`},
+		{"a feature of nothing", "topic T1\n", "--feature=transaction.version", `command line: --feature = "transaction.version" cannot be: a feature is NAME=LEVEL`},
+		{"a feature of a cluster that runs", "topic T1\n", "--feature=group.version=0 --kafka.brokers=127.0.0.1:1", `command line: --feature = "group.version=0" is for a simulated cluster`},
+		{"a vendor of a cluster that runs", "topic T1\n", "--vendor=kafka-3.9 --kafka.brokers=127.0.0.1:1", `command line: --vendor = "kafka-3.9" is for a simulated cluster`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			writeTexts(t, map[string]string{"good.txt": goodText, "text.txt": tt.text})
+			status, stdout, stderr := execute(t, append([]string{"scenario", "run", "good.txt", "text.txt"}, strings.Fields(tt.flags)...)...)
+			if status != exitUsage || stdout != "" || !strings.HasPrefix(stderr, tt.complaint) {
+				t.Errorf("status %d, output %q, errors %q; want %s…", status, stdout, stderr, tt.complaint)
+			}
+		})
+	}
+}
+
+// Features, vendors and properties of the flags are over those of a text.
+func TestScenarioRunOffers(t *testing.T) {
+	const groups = `# Without the feature there are no groups of the protocol.
+feature group.version=%
+property transaction.max.timeout.ms=30000
+topic T1
+
+InitProducerId X1 timeout=20s => ok (P1,0)
+ConsumerGroupHeartbeat G1 M1 join T1 => UNSUPPORTED_VERSION(35)
+`
+	writeTexts(t, map[string]string{
+		"none.txt": strings.ReplaceAll(groups, "%", "0"), "one.txt": strings.ReplaceAll(groups, "%", "1"),
+		"older.txt": "vendor kafka-3.9\ntopic T1\n\nEndTxn/v5 X1 COMMIT (P1,0) => ok\n",
+	})
+	const joined = "got  epoch "
+	for _, tt := range []struct {
+		arguments string
+		status    int
+		complaint string
+	}{
+		{"none.txt", exitOK, ""},
+		{"--tcp none.txt", exitOK, ""},
+		{"one.txt", exitFailed, joined},
+		{"--feature=group.version=0 one.txt", exitOK, ""},
+		{"--feature=group.version=1 none.txt", exitFailed, joined},
+		{"--property=transaction.max.timeout.ms=10000 none.txt", exitFailed, "got  INVALID_TRANSACTION_TIMEOUT(50)\n"},
+		{"--vendor=kafka-4.2 none.txt", exitOK, ""},
+		{"older.txt", exitFailed, "older.txt:4: EndTxn/v5 X1 COMMIT (P1,0): not offered by this cluster: EndTxn in version 5\n"},
+		{"--vendor=redpanda older.txt", exitFailed, "not offered by this cluster"},
+	} {
+		t.Run(tt.arguments, func(t *testing.T) {
+			status, _, stderr := execute(t, append([]string{"scenario", "run"}, strings.Fields(tt.arguments)...)...)
+			if status != tt.status || !strings.Contains(stderr, tt.complaint) || tt.complaint == "" && stderr != "" {
+				t.Errorf("status %d, errors %q; want %d, %q", status, stderr, tt.status, tt.complaint)
+			}
+		})
+	}
+}
+
 // The text gets the outputs that came.
 func TestScenarioRunUpdates(t *testing.T) {
 	writeTexts(t, map[string]string{"text.txt": strings.ReplaceAll(wrongText, " => 2/2/2", "")})
