@@ -37,8 +37,10 @@ type broker struct {
 // check.
 func newBroker(c *commons, id kafka.BrokerID, static property.Values, listeners []listenerSetting, vendor string) *broker {
 	b := &broker{node: &node{port: newPort(c.loop), id: id}, common: c, static: static, cleanEpoch: -1}
+	config := property.NewConfig(static)
 	b.served = &wire.Broker{
 		ID: id, Loop: c.loop, Host: b.host,
+		MaxRequestBytes: int32(config.Int("socket.request.max.bytes")), MaxIdle: config.Duration("connections.max.idle.ms"),
 		Intercept: func(_ wire.ConnInfo, req kmsg.Request, handle func(), refuse func(error)) {
 			c.faults.intercept(id, b.host, req, handle, refuse)
 		},
@@ -106,8 +108,16 @@ func (b *broker) end(state State) {
 	b.underWay.fail(ErrConnectionRefused)
 }
 
-// stop begins a controlled shutdown, which calls done in the end.
+// stop begins a controlled shutdown, which calls done in the end. Where that is
+// switched off (controlled.shutdown.enable), the broker ends without a word to
+// the controller, which fences it when its session is over.
 func (b *broker) stop(done func()) {
+	if !b.agent.Config().Bool("controlled.shutdown.enable") {
+		b.cleanEpoch = b.agent.Epoch()
+		b.end(Stopped)
+		done()
+		return
+	}
 	b.agent.Stop(func(epoch int64) {
 		b.cleanEpoch = epoch
 		b.end(Stopped)
@@ -119,6 +129,9 @@ func (b *broker) stop(done func()) {
 // clients once it is unfenced.
 func (b *broker) changed(u *controller.Update) {
 	b.take(u, b.common.shareStates)
+	if reconfigures(u) {
+		b.server.Limit(connectionLimits(b.agent.Config()))
+	}
 	if me, ok := b.agent.Image().Broker(b.id); ok && !me.Fenced && me.Epoch == b.agent.Epoch() {
 		b.ready()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/replica"
 	"github.com/lso-exporter/lso-exporter/simbroker/share"
 	"github.com/lso-exporter/lso-exporter/simbroker/txn"
+	"github.com/lso-exporter/lso-exporter/simbroker/wire"
 )
 
 // verificationProperty says whether brokers verify partitions (rule G10).
@@ -46,6 +47,13 @@ func cleanerBackoff(c *property.Config) time.Duration {
 		return 0
 	}
 	return max(c.Duration("log.cleaner.backoff.ms"), time.Millisecond)
+}
+
+func connectionLimits(c *property.Config) wire.Limits {
+	return wire.Limits{
+		Total: int(c.Int("max.connections")),
+		PerIP: wire.PerIP(int(c.Int("max.connections.per.ip")), c.List("max.connections.per.ip.overrides")),
+	}
 }
 
 func topicConfig(t property.Inherited) *replica.TopicConfig {

@@ -14,10 +14,7 @@ import (
 // take takes an update of the metadata to the rooms.
 func (n *node) take(u *controller.Update, store *share.Store) {
 	image := n.agent.Image()
-	reconfigured := u.Snapshot
-	for _, c := range u.Configs {
-		reconfigured = reconfigured || c.Resource.Type == property.Broker
-	}
+	reconfigured := reconfigures(u)
 	if reconfigured {
 		n.configure()
 	}
@@ -35,6 +32,11 @@ func (n *node) take(u *controller.Update, store *share.Store) {
 	} else {
 		n.apply(u, image)
 	}
+}
+
+// reconfigures says whether an update may change properties of the broker.
+func reconfigures(u *controller.Update) bool {
+	return u.Snapshot || slices.ContainsFunc(u.Configs, func(c controller.ConfigState) bool { return c.Resource.Type == property.Broker })
 }
 
 // configure hands dynamic properties to the rooms.

@@ -30,6 +30,7 @@ type connection struct {
 	starting bool // next is on the stack
 	session  session
 	renewal  renewal
+	idle     idleness
 }
 
 func newConnection(d *dispatcher, listener Listener, socket net.Conn, running *sync.WaitGroup) *connection {
@@ -193,6 +194,7 @@ func (c *connection) next() {
 }
 
 func (c *connection) handle(req request) {
+	c.touch()
 	if req.body == nil {
 		c.hangUp()
 		return
@@ -235,6 +237,7 @@ func (c *connection) reply(req request, resp kmsg.Response) {
 		panic("wire: " + kmsg.NameForKey(req.body.Key()) + " was answered twice")
 	}
 	c.busy = false
+	c.touch()
 	a := answer{correlationID: req.correlationID, response: resp}
 	if resp != nil {
 		a.size = int64(roomFor(resp))
@@ -258,11 +261,13 @@ func (c *connection) hangUp() {
 func (c *connection) serve() {
 	defer c.post(c.gone)
 	defer c.close(false)
+	c.post(c.watchIdle)
 	c.write()
 }
 
 // gone ends what ends with the connection.
 func (c *connection) gone() {
+	c.endIdle()
 	if shares := c.broker().Shares; shares != nil {
 		shares.Disconnected(c)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -16,14 +17,18 @@ type Server struct {
 
 	mu        sync.Mutex // guards what accepting goroutines share with events
 	entrances []*entrance
-	conns     map[*connection]struct{}
+	conns     map[*connection]string // and the addresses that they are from
+	limits    Limits
+	changed   *sync.Cond     // when a connection ends, a listener closes or limits change
 	running   sync.WaitGroup // goroutines
 }
 
 // NewServer returns a server of a broker. Broker's fields may change later, in
 // events.
 func NewServer(broker *Broker) *Server {
-	return &Server{dispatcher: &dispatcher{broker: broker, handlers: handlers}, conns: make(map[*connection]struct{})}
+	s := &Server{dispatcher: &dispatcher{broker: broker, handlers: handlers}, conns: make(map[*connection]string)}
+	s.changed = sync.NewCond(&s.mu)
+	return s
 }
 
 // Versions is what the broker offers.
@@ -128,6 +133,7 @@ func (s *Server) shut(reset bool) {
 		c.close(reset)
 	}
 	clear(s.conns)
+	s.changed.Broadcast()
 }
 
 // accept serves connections until the listener is closed.
@@ -148,13 +154,14 @@ func (s *Server) accept(e *entrance, from net.Listener) {
 // serve starts a connection, unless the broker has died since it was accepted.
 func (s *Server) serve(e *entrance, from net.Listener, socket net.Conn) {
 	c := newConnection(s.dispatcher, e.Listener, socket, &s.running)
+	address := strings.TrimPrefix(c.info.ClientHost, "/")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.socket != from {
-		c.close(true)
+	if ok, reset := s.admit(e, from, address); !ok {
+		c.close(reset)
 		return
 	}
-	s.conns[c] = struct{}{}
+	s.conns[c] = address
 	s.running.Add(2)
 	go func() {
 		defer s.running.Done()
@@ -172,4 +179,5 @@ func (s *Server) forget(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
+	s.changed.Broadcast()
 }

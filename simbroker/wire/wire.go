@@ -65,6 +65,10 @@ type Broker struct {
 	// its connection; 0 stands for Kafka's default. It must not change while the
 	// broker listens.
 	MaxRequestBytes int32
+	// MaxIdle is connections.max.idle.ms, after which a connection on which nothing
+	// happens is closed; 0 or less stands for never. It must not change while the
+	// broker listens.
+	MaxIdle time.Duration
 	// Authorizer decides who may do what; nil allows everything, and has no
 	// ACLs, as a Kafka without authorizer.class.name.
 	Authorizer Authorizer

@@ -32,6 +32,7 @@ type writer struct {
 	slots   chan struct{} // one for each request that is read and unanswered
 	answers chan answer   // has room for all of them: events never block
 	unsent  atomic.Int64  // about how many bytes there are in answers
+	taken   atomic.Int64  // how many bytes the client's side has taken
 	closed  chan struct{} // with the connection
 	loop    *clock.Loop
 	// relieved is called when there is room again for requests that waited for it.
@@ -187,6 +188,7 @@ func (w *writer) send(buffer []byte) bool {
 	if len(buffer) == 0 {
 		return true
 	}
-	_, err := w.socket.Write(buffer)
+	n, err := w.socket.Write(buffer)
+	w.taken.Add(int64(n))
 	return err == nil
 }
