@@ -6,6 +6,7 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/controller"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 	"github.com/lso-exporter/lso-exporter/simbroker/property"
+	"github.com/lso-exporter/lso-exporter/simbroker/wire"
 )
 
 // Start starts a cluster and returns when its brokers are registered, unfenced
@@ -53,6 +54,9 @@ func newCluster(cfg Config, static []property.Values, listeners [][]listenerSett
 	c := &Cluster{commons: common, cfg: cfg, closed: make(chan struct{})}
 	c.loop.Do(func() {
 		c.controller = controller.New(c.loop, static[controllerID], cfg.levels(), cfg.Seed, c.nodes.update)
+		if v, ok := wire.VendorNamed(cfg.Vendor); ok {
+			c.controller.Support(v.Supported)
+		}
 		for id, values := range static[1:] {
 			b := newBroker(common, kafka.BrokerID(id+1), values, listeners[id], cfg.Vendor)
 			c.brokers = append(c.brokers, b)

@@ -60,7 +60,7 @@ func New(clk clock.Clock, static property.Values, features map[string]int16, see
 		topicControl:     &topicControl{m, random},
 		partitionControl: partitions,
 		configControl:    &configControl{m},
-		featureControl:   &featureControl{m},
+		featureControl:   &featureControl{m, SupportedFeatures()},
 		securityControl:  &securityControl{m},
 		quotaControl:     &quotaControl{make(map[string]Quota)},
 		clk:              clk,

@@ -63,7 +63,13 @@ type FeatureUpdate struct {
 }
 
 // featureControl changes features.
-type featureControl struct{ *metadata }
+type featureControl struct {
+	*metadata
+	supported map[string]FeatureRange
+}
+
+// Support says which levels the nodes support, instead of SupportedFeatures.
+func (c *featureControl) Support(ranges map[string]FeatureRange) { c.supported = ranges }
 
 // UpdateFeatures finalises other levels, all or none (KIP-584, KIP-1022). Error:
 // ErrInvalidUpdateVersion, as a *Refusal.
@@ -93,7 +99,7 @@ func (c *featureControl) checkFeature(u FeatureUpdate) error {
 	invalid := func(why string) error {
 		return fail("Invalid update version %d for feature %s. %s", u.Level, u.Name, why)
 	}
-	supported, known := SupportedFeatures()[u.Name]
+	supported, known := c.supported[u.Name]
 	now := c.image.features.Levels[u.Name]
 	switch {
 	case u.Type < Upgrade || u.Type > UnsafeDowngrade:

@@ -49,7 +49,7 @@ func (c *call) apiVersions(req *kmsg.ApiVersionsRequest) {
 	}
 	supported := supportedFeatures
 	if vendor != nil {
-		supported = vendor.supported()
+		supported = vendor.Supported
 	}
 	for _, name := range slices.Sorted(maps.Keys(supported)) {
 		levels := supported[name]

@@ -15,8 +15,10 @@ import (
 // in a version means is the same here as in Kafka 4.3.
 type Vendor struct {
 	Versions Versions
-	// Features are the levels that are finalised, and the highest there are.
-	Features map[string]int16
+	// Features are the levels that are finalised when a cluster is formatted, and
+	// Supported those that there are.
+	Features  map[string]int16
+	Supported map[string]controller.FeatureRange
 	// NoVerification says that brokers do not ask whether a partition belongs to a
 	// transaction (before Kafka 3.6).
 	NoVerification bool
@@ -38,38 +40,58 @@ func VendorNamed(name string) (Vendor, bool) {
 func VendorNames() []string { return slices.Sorted(maps.Keys(vendors)) }
 
 var vendors = map[string]func() Vendor{
-	"kafka-2.8":  func() Vendor { return kafkaBefore36(kversion.V2_8_0(), nil) },
-	"kafka-3.0":  func() Vendor { return kafkaBefore36(kversion.V3_0_0(), nil) },
-	"kafka-3.1":  func() Vendor { return kafkaBefore36(kversion.V3_1_0(), nil) },
-	"kafka-3.2":  func() Vendor { return kafkaBefore36(kversion.V3_2_0(), nil) },
-	"kafka-3.3":  func() Vendor { return kafkaBefore36(kversion.V3_3_0(), nil) },
-	"kafka-3.4":  func() Vendor { return kafkaBefore36(kversion.V3_4_0(), nil) },
-	"kafka-3.5":  func() Vendor { return kafkaBefore36(kversion.V3_5_0(), nil) },
-	"kafka-3.6":  func() Vendor { return olderKafka(kversion.V3_6_0(), nil) },
-	"kafka-3.7":  func() Vendor { return olderKafka(kversion.V3_7_0(), nil) },
-	"kafka-3.8":  func() Vendor { return olderKafka(kversion.V3_8_0(), nil) },
-	"kafka-3.9":  func() Vendor { return olderKafka(kversion.V3_9_0(), nil) },
-	"kafka-4.0":  func() Vendor { return olderKafka(kversion.V4_0_0(), withProtocols(25)) },
-	"kafka-4.1":  func() Vendor { return olderKafka(kversion.V4_1_0(), withProtocols(27)) },
-	"kafka-4.2":  func() Vendor { return olderKafka(kversion.V4_2_0(), withProtocols(29)) },
+	"kafka-2.8": func() Vendor { return kafkaBefore36(kversion.V2_8_0()) },
+	"kafka-3.0": func() Vendor { return kafkaBefore36(kversion.V3_0_0()) },
+	"kafka-3.1": func() Vendor { return kafkaBefore36(kversion.V3_1_0()) },
+	"kafka-3.2": func() Vendor { return kafkaBefore36(kversion.V3_2_0()) },
+	"kafka-3.3": func() Vendor { return kafkaBefore36(kversion.V3_3_0()) },
+	"kafka-3.4": func() Vendor { return kafkaBefore36(kversion.V3_4_0()) },
+	"kafka-3.5": func() Vendor { return kafkaBefore36(kversion.V3_5_0()) },
+	"kafka-3.6": func() Vendor { return olderKafka(kversion.V3_6_0()) },
+	"kafka-3.7": func() Vendor { return olderKafka(kversion.V3_7_0()) },
+	"kafka-3.8": func() Vendor { return olderKafka(kversion.V3_8_0()) },
+	"kafka-3.9": func() Vendor { return olderKafka(kversion.V3_9_0()) },
+	"kafka-4.0": func() Vendor { return kafka4(kversion.V4_0_0(), 25, nil, []string{eligibleLeaderReplicas}) },
+	"kafka-4.1": func() Vendor {
+		return kafka4(kversion.V4_1_0(), 27, []string{eligibleLeaderReplicas}, []string{"share.version"})
+	},
+	"kafka-4.2": func() Vendor {
+		return kafka4(kversion.V4_2_0(), 29, []string{eligibleLeaderReplicas, "share.version", "streams.version"}, nil)
+	},
 	"event-hubs": eventHubs,
 	"redpanda":   redpanda,
 }
 
-// withProtocols are the levels of Kafka 4.0 and later, of which both new protocols
-// are on.
-func withProtocols(level int16) map[string]int16 {
-	return map[string]int16{"metadata.version": level, "transaction.version": 2, "group.version": 1}
+// eligibleLeaderReplicas is the feature of KIP-966.
+const eligibleLeaderReplicas = "eligible.leader.replicas.version"
+
+// kafka4 is a release of Kafka 4: its metadata.version, and which further features
+// it has at level 1, switched on when a cluster is formatted (on) and not (off).
+func kafka4(release *kversion.Versions, metadataVersion int16, on, off []string) Vendor {
+	v := olderKafka(release)
+	v.Features = map[string]int16{"metadata.version": metadataVersion, "kraft.version": 1, "transaction.version": 2, "group.version": 1}
+	for _, name := range on {
+		v.Features[name] = 1
+	}
+	v.Supported = make(map[string]controller.FeatureRange)
+	for name, level := range v.Features {
+		v.Supported[name] = controller.FeatureRange{Max: level}
+	}
+	for _, name := range off {
+		v.Supported[name] = controller.FeatureRange{Max: 1}
+	}
+	v.Supported["metadata.version"] = controller.FeatureRange{Min: controller.SupportedFeatures()["metadata.version"].Min, Max: metadataVersion}
+	return v
 }
 
 // olderKafka offers of Kafka 4.3's versions those that a release had, up to 3.9
 // with ZooKeeper, and no features then. What it had below them is left out.
-func olderKafka(release *kversion.Versions, features map[string]int16) Vendor {
-	return Vendor{Versions: upTo(func(key int16) (int16, bool) { return release.LookupMaxKeyVersion(key) }), Features: features}
+func olderKafka(release *kversion.Versions) Vendor {
+	return Vendor{Versions: upTo(func(key int16) (int16, bool) { return release.LookupMaxKeyVersion(key) })}
 }
 
-func kafkaBefore36(release *kversion.Versions, features map[string]int16) Vendor {
-	v := olderKafka(release, features)
+func kafkaBefore36(release *kversion.Versions) Vendor {
+	v := olderKafka(release)
 	v.NoVerification = true
 	return v
 }
@@ -124,16 +146,4 @@ func redpanda() Vendor {
 		kmsg.DescribeProducers: 0, kmsg.DescribeTransactions: 0, kmsg.ListTransactions: 0,
 		kmsg.DescribeClientQuotas: 1, kmsg.AlterClientQuotas: 1,
 	})}
-}
-
-// supported is the range of levels of each feature that a vendor's brokers know.
-func (v Vendor) supported() map[string]controller.FeatureRange {
-	ranges := map[string]controller.FeatureRange{}
-	for name, level := range v.Features {
-		ranges[name] = controller.FeatureRange{Max: level}
-	}
-	if level, ok := ranges["metadata.version"]; ok {
-		ranges["metadata.version"] = controller.FeatureRange{Min: 1, Max: level.Max}
-	}
-	return ranges
 }

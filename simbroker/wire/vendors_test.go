@@ -2,9 +2,11 @@ package wire_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -57,6 +59,76 @@ func TestVendors(t *testing.T) {
 	}
 	if _, err := simbroker.Start(simbroker.Config{Vendor: "nobody"}); err == nil || !strings.Contains(err.Error(), `vendor "nobody" is none; expected one of event-hubs, kafka-2.8`) {
 		t.Errorf("an unknown vendor: %v", err)
+	}
+}
+
+// Features of Kafka 4.0 to 4.2 are those of their own classes (Feature.java), and
+// no others can be finalised.
+func TestFeaturesOfVendors(t *testing.T) {
+	const elr = "eligible.leader.replicas.version"
+	for _, test := range []struct {
+		vendor            string
+		levels, supported map[string]int16 // the lowest of each is 0, but for metadata.version's 7
+		share             int16            // what ShareGroupHeartbeat is told, if there is one
+	}{
+		{"kafka-3.9", nil, nil, -1},
+		{"kafka-4.0", map[string]int16{"metadata.version": 25, "kraft.version": 1, "transaction.version": 2, "group.version": 1},
+			map[string]int16{"metadata.version": 25, "kraft.version": 1, "transaction.version": 2, "group.version": 1, elr: 1}, -1},
+		{"kafka-4.1", map[string]int16{"metadata.version": 27, "kraft.version": 1, "transaction.version": 2, "group.version": 1, elr: 1},
+			map[string]int16{"metadata.version": 27, "kraft.version": 1, "transaction.version": 2, "group.version": 1, elr: 1, "share.version": 1}, 35},
+		{"kafka-4.2", map[string]int16{"metadata.version": 29, "kraft.version": 1, "transaction.version": 2, "group.version": 1, elr: 1, "share.version": 1, "streams.version": 1},
+			map[string]int16{"metadata.version": 29, "kraft.version": 1, "transaction.version": 2, "group.version": 1, elr: 1, "share.version": 1, "streams.version": 1}, 16}, // no coordinator yet
+	} {
+		t.Run(test.vendor, func(t *testing.T) {
+			cluster, err := simbroker.Start(simbroker.Config{Vendor: test.vendor, Clock: simbroker.Simulated(time.UnixMilli(0))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cluster.Close()
+			ask := func(req kmsg.Request) kmsg.Response {
+				t.Helper()
+				resp, err := cluster.Request(t.Context(), 1, req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return resp
+			}
+			versions := kmsg.NewPtrApiVersionsRequest()
+			versions.Version, versions.ClientSoftwareName, versions.ClientSoftwareVersion = 3, "test", "1"
+			if test.levels != nil {
+				versions.Version = 4
+			}
+			told := ask(versions).(*kmsg.ApiVersionsResponse)
+			levels, supported := map[string]int16{}, map[string]int16{}
+			for _, f := range told.FinalizedFeatures {
+				levels[f.Name] = f.MaxVersionLevel
+			}
+			for _, f := range told.SupportedFeatures {
+				supported[f.Name] = f.MaxVersion
+				if want := map[string]int16{"metadata.version": 7}[f.Name]; f.MinVersion != want {
+					t.Errorf("%s from %d, want %d", f.Name, f.MinVersion, want)
+				}
+			}
+			if !maps.Equal(levels, test.levels) || !maps.Equal(supported, test.supported) {
+				t.Errorf("finalised %v of %v, want %v of %v", levels, supported, test.levels, test.supported)
+			}
+			if test.share >= 0 {
+				beat := kmsg.NewPtrShareGroupHeartbeatRequest()
+				beat.Version, beat.GroupID, beat.MemberID, beat.SubscribedTopicNames = 1, "s", "m", []string{"t"}
+				if got := ask(beat).(*kmsg.ShareGroupHeartbeatResponse).ErrorCode; got != test.share {
+					t.Errorf("ShareGroupHeartbeat: error %d, want %d", got, test.share)
+				}
+			}
+			update := kmsg.NewPtrUpdateFeaturesRequest()
+			update.Version = 1
+			feature := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+			feature.Feature, feature.MaxVersionLevel, feature.UpgradeType = "share.version", 1, 1
+			update.FeatureUpdates = []kmsg.UpdateFeaturesRequestFeatureUpdate{feature}
+			_, known := test.supported["share.version"]
+			if got := ask(update).(*kmsg.UpdateFeaturesResponse).ErrorCode; (got == 0) != known {
+				t.Errorf("UpdateFeatures of share.version: error %d, and that it is supported is %v", got, known)
+			}
+		})
 	}
 }
 
