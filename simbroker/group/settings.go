@@ -15,7 +15,7 @@ type Settings struct {
 	StreamsHeartbeatInterval   time.Duration // streams.heartbeat.interval.ms
 	StreamsAssignmentInterval  time.Duration // streams.assignment.interval.ms
 	StreamsInitialDelay        time.Duration // streams.initial.rebalance.delay.ms
-	StreamsStandbys            int           // streams.num.standby.replicas; kept, and none is assigned
+	StreamsStandbys            int           // streams.num.standby.replicas
 }
 
 // DefaultSettings is what groups do that set nothing, at a broker that was told

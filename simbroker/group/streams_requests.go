@@ -50,7 +50,8 @@ type StreamsHeartbeatResult struct {
 	MemberEpoch int32
 	Interval    time.Duration
 	Status      []StreamsStatus
-	Active      []TaskIDs // nil if nothing changed
+	Active      []TaskIDs // nil if nothing changed, as Standby then
+	Standby     []TaskIDs
 	// Create is the internal topics that the broker is to create.
 	Create []InternalTopic
 }
@@ -67,7 +68,9 @@ type StreamsMemberDescription struct {
 	Endpoint      *Endpoint
 	Tags          []KeyValue
 	Active        []TaskIDs
+	Standby       []TaskIDs
 	Target        []TaskIDs
+	TargetStandby []TaskIDs
 }
 
 // StreamsDescription describes a streams group.

@@ -61,8 +61,8 @@ func describedStreamsMember(m group.StreamsMemberDescription) kmsg.StreamsGroupD
 	for _, t := range m.Tags {
 		member.ClientTags = append(member.ClientTags, kmsg.StreamsGroupDescribeResponseGroupMemberClientTag{Key: t.Key, Value: t.Value})
 	}
-	member.Assignment.ActiveTasks = wireTasks(m.Active)
-	member.TargetAssignment.ActiveTasks = wireTasks(m.Target)
+	member.Assignment.ActiveTasks, member.Assignment.StandbyTasks = wireTasks(m.Active), wireTasks(m.Standby)
+	member.TargetAssignment.ActiveTasks, member.TargetAssignment.StandbyTasks = wireTasks(m.Target), wireTasks(m.TargetStandby)
 	return member
 }
 

@@ -78,8 +78,8 @@ func streamsHeartbeat(r group.StreamsHeartbeatResult) kmsg.Response {
 		resp.Status = append(resp.Status, kmsg.StreamsGroupHeartbeatResponseStatus{StatusCode: s.Code, StatusDetail: s.Detail})
 	}
 	if r.Active != nil {
-		resp.ActiveTasks = wireTasks(r.Active)
-		resp.StandbyTasks, resp.WarmupTasks = []kmsg.TaskIDs{}, []kmsg.TaskIDs{}
+		resp.ActiveTasks, resp.StandbyTasks = wireTasks(r.Active), wireTasks(r.Standby)
+		resp.WarmupTasks = []kmsg.TaskIDs{}
 	}
 	return resp
 }

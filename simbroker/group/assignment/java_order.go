@@ -9,12 +9,18 @@ import (
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
 )
 
-// inJavaOrder is items as a java.util.HashMap with their hashes as keys goes through
-// them; that is how Kafka comes by members and topics. The table is of the size that
-// it grows to, or of the one that it is made with for a known number of keys.
-func inJavaOrder[T any](items []T, made bool, hash func(T) uint32) []T {
-	buckets := 16
-	for 4*len(items) > 3*buckets || made && 4*len(items) == 3*buckets {
+// JavaTable is how many buckets a java.util.HashMap has that nobody gave a size.
+const JavaTable = 16
+
+// javaCopy is how many buckets a java.util.HashSet is made with for n items.
+func javaCopy(n int) int { return max(JavaTable, 4*n/3+1) }
+
+// InJavaOrder is items as a java.util.HashMap with their hashes as keys goes through
+// them; that is how Kafka comes by members, topics and processes. The table is made
+// with a number of buckets, and grows.
+func InJavaOrder[T any](items []T, made int, hash func(T) uint32) []T {
+	buckets := 1
+	for buckets < made || 4*len(items) > 3*buckets {
 		buckets *= 2
 	}
 	bucket := func(item T) int {
@@ -24,10 +30,10 @@ func inJavaOrder[T any](items []T, made bool, hash func(T) uint32) []T {
 	return slices.SortedStableFunc(slices.Values(items), func(a, b T) int { return cmp.Compare(bucket(a), bucket(b)) })
 }
 
-// hashOfMember is Java's hash of a member's id.
-func hashOfMember(m Assignee) uint32 {
+// JavaHash is Java's hash of a text.
+func JavaHash(text string) uint32 {
 	var hash uint32
-	for _, unit := range utf16.Encode([]rune(m.ID)) {
+	for _, unit := range utf16.Encode([]rune(text)) {
 		hash = 31*hash + uint32(unit)
 	}
 	return hash

@@ -13,7 +13,7 @@ func Uniform(members []Assignee) map[string]Set {
 	if len(members) == 0 {
 		return map[string]Set{}
 	}
-	members = inJavaOrder(members, false, hashOfMember)
+	members = InJavaOrder(members, JavaTable, func(m Assignee) uint32 { return JavaHash(m.ID) })
 	if slices.ContainsFunc(members, func(m Assignee) bool { return !maps.Equal(m.Topics, members[0].Topics) }) {
 		return uniformMixed(members)
 	}
@@ -79,7 +79,7 @@ func unassigned(members []Assignee) (free []Partition, total int) {
 		maps.Copy(taken, m.Has)
 	}
 	sizes := members[0].Topics
-	for _, topic := range inJavaOrder(slices.SortedFunc(maps.Keys(sizes), compareIDs), true, hashOfTopic) {
+	for _, topic := range InJavaOrder(slices.SortedFunc(maps.Keys(sizes), compareIDs), javaCopy(len(sizes)), hashOfTopic) {
 		total += int(sizes[topic])
 		for n := range sizes[topic] {
 			if p := (Partition{topic, n}); !taken[p] {
@@ -98,8 +98,8 @@ func inKafkaOrder(has Set) []Partition {
 	}
 	topics := slices.SortedFunc(maps.Keys(byTopic), compareIDs)
 	var ordered []Partition
-	for _, t := range inJavaOrder(topics, false, hashOfTopic) {
-		ordered = append(ordered, inJavaOrder(byTopic[t], true, hashOfPartition)...)
+	for _, t := range InJavaOrder(topics, JavaTable, hashOfTopic) {
+		ordered = append(ordered, InJavaOrder(byTopic[t], javaCopy(len(byTopic[t])), hashOfPartition)...)
 	}
 	return ordered
 }

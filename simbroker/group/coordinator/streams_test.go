@@ -21,6 +21,7 @@ type streamer struct {
 	epoch    int32
 	topology *group.Topology
 	active   []group.TaskIDs
+	standby  []group.TaskIDs
 	status   []group.StreamsStatus
 	slow     bool
 }
@@ -47,7 +48,7 @@ func (cl *cluster) streamsBeat(req group.StreamsHeartbeatRequest) (result group.
 func (s *streamer) request() group.StreamsHeartbeatRequest {
 	req := group.StreamsHeartbeatRequest{
 		GroupID: s.group, MemberID: s.id, MemberEpoch: s.epoch, ClientID: "client-" + s.id, ClientHost: "/127.0.0.1",
-		RebalanceTimeout: -1, Active: append([]group.TaskIDs{}, s.active...), Standby: []group.TaskIDs{}, Warmup: []group.TaskIDs{},
+		RebalanceTimeout: -1, Active: append([]group.TaskIDs{}, s.active...), Standby: append([]group.TaskIDs{}, s.standby...), Warmup: []group.TaskIDs{},
 	}
 	if s.epoch == group.JoinEpoch {
 		req.RebalanceTimeout, req.Topology, req.ProcessID, req.Active = time.Minute, s.topology, new("process-"+s.id), []group.TaskIDs{}
@@ -63,7 +64,7 @@ func (s *streamer) beat() error {
 	}
 	s.epoch, s.status = r.MemberEpoch, r.Status
 	if r.Active != nil && !s.slow {
-		s.active = r.Active
+		s.active, s.standby = r.Active, r.Standby
 	}
 	return nil
 }
@@ -78,15 +79,16 @@ func (s *streamer) mustBeat() {
 func (s *streamer) leave() error {
 	s.cl.t.Helper()
 	_, err := s.cl.streamsBeat(group.StreamsHeartbeatRequest{GroupID: s.group, MemberID: s.id, MemberEpoch: group.LeaveEpoch})
-	s.epoch, s.active = group.JoinEpoch, nil
+	s.epoch, s.active, s.standby = group.JoinEpoch, nil, nil
 	return err
 }
 
-func showTasks(ids []group.TaskIDs) string {
+// showTasks is active tasks and, with an s, standbys.
+func showTasks(active []group.TaskIDs, standby ...group.TaskIDs) string {
 	var parts []string
-	for _, t := range ids {
+	for i, t := range slices.Concat(active, standby) {
 		for _, n := range t.Partitions {
-			parts = append(parts, fmt.Sprintf("%s_%d", t.Subtopology, n))
+			parts = append(parts, fmt.Sprintf("%s_%d%s", t.Subtopology, n, strings.Repeat("s", min(1, max(0, i+1-len(active))))))
 		}
 	}
 	return strings.Join(parts, " ")
@@ -103,8 +105,9 @@ func (cl *cluster) expectStreams(what, groupID, want string) {
 		}
 		parts := []string{fmt.Sprintf("%s %d/%d", d.State, d.Epoch, d.AssignmentEpoch)}
 		for _, m := range d.Members {
-			part := fmt.Sprintf("%s@%d[%s]", m.MemberID, m.MemberEpoch, showTasks(m.Active))
-			if target := showTasks(m.Target); target != showTasks(m.Active) {
+			has := showTasks(m.Active, m.Standby...)
+			part := fmt.Sprintf("%s@%d[%s]", m.MemberID, m.MemberEpoch, has)
+			if target := showTasks(m.Target, m.TargetStandby...); target != has {
 				part += "→[" + target + "]"
 			}
 			parts = append(parts, part)
@@ -168,6 +171,51 @@ func TestStreamsGroup(t *testing.T) {
 	cl.appendErr = nil
 	cl.pass(shard.ExpulsionBackoff)
 	cl.expectStreams("nobody came back", "G1", "Empty 6/5")
+}
+
+// Standbys (streams.num.standby.replicas) are with another process than their active
+// task, which is given up before its process becomes a standby, and the other way
+// round. Tasks without state have none.
+func TestStreamsStandbys(t *testing.T) {
+	cl := newCluster(t)
+	cl.noStreamsDelay()
+	cl.settings.StreamsStandbys = 1
+	cl.topic("orders", 2)
+	cl.topic("labels", 1)
+	cl.topic("store", 2)
+	topology := &group.Topology{Subtopologies: []group.Subtopology{
+		{ID: "0", SourceTopics: []string{"orders"}, Changelogs: []group.InternalTopic{{Name: "store"}}}, {ID: "1", SourceTopics: []string{"labels"}},
+	}}
+	a, b := cl.streamer("G1", "a", topology), cl.streamer("G1", "b", topology)
+	a.mustBeat()
+	cl.expectStreams("alone", "G1", "Stable 2/2 a@2[0_0 0_1 1_0]")
+	b.mustBeat()
+	cl.expectStreams("the other comes", "G1", "Reconciling 3/3 a@2[0_0 0_1 1_0]→[0_0 1_0 0_1s] b@3[0_0s]→[0_1 0_0s]")
+	a.slow = true
+	a.mustBeat()
+	b.mustBeat()
+	cl.expectStreams("to be given up", "G1", "Reconciling 3/3 a@2[0_0 1_0]→[0_0 1_0 0_1s] b@3[0_0s]→[0_1 0_0s]")
+	a.slow, a.active = false, []group.TaskIDs{{Subtopology: "0", Partitions: []int32{0}}, {Subtopology: "1", Partitions: []int32{0}}}
+	a.mustBeat()
+	cl.expectStreams("given up", "G1", "Reconciling 3/3 a@3[0_0 1_0]→[0_0 1_0 0_1s] b@3[0_0s]→[0_1 0_0s]")
+	for range 2 {
+		b.mustBeat()
+		a.mustBeat()
+	}
+	cl.expectStreams("both", "G1", "Stable 3/3 a@3[0_0 1_0 0_1s] b@3[0_1 0_0s]")
+	if got := showTasks(a.active, a.standby...); got != "0_0 1_0 0_1s" {
+		t.Errorf("a was told %s", got)
+	}
+	expectErr(t, "leave", a.leave(), nil)
+	b.mustBeat()
+	cl.expectStreams("a standby takes over", "G1", "Reconciling 4/4 b@3[0_1]→[0_0 0_1 1_0]")
+	b.mustBeat()
+	cl.expectStreams("no standby any more", "G1", "Reconciling 4/4 b@4[0_1 1_0]→[0_0 0_1 1_0]")
+	b.mustBeat()
+	cl.expectStreams("it has", "G1", "Stable 4/4 b@4[0_0 0_1 1_0]")
+	cl.settings.StreamsStandbys = 2
+	b.mustBeat()
+	cl.expectStreams("more than there are processes for", "G1", "Stable 5/5 b@5[0_0 0_1 1_0]")
 }
 
 // The first assignment waits for more members

@@ -19,7 +19,8 @@ func (p Protocol) Describe(id string) group.StreamsDescription {
 		d.Members = append(d.Members, group.StreamsMemberDescription{
 			MemberID: m.id, RackID: m.rackID, MemberEpoch: m.Epoch, ClientID: m.clientID, ClientHost: m.clientHost,
 			TopologyEpoch: m.topologyEpoch, ProcessID: m.processID, Endpoint: m.endpoint, Tags: m.tags,
-			Active: taskIDs(sortedTasks(m.Assigned)), Target: taskIDs(sortedTasks(g.target[m.id])),
+			Active: taskIDs(m.Assigned, false), Standby: taskIDs(m.Assigned, true),
+			Target: taskIDs(g.target[m.id], false), TargetStandby: taskIDs(g.target[m.id], true),
 		})
 	}
 	return d

@@ -22,8 +22,8 @@ import (
 const protocolType = "streams"
 
 // Group is a group of the streams protocol (KIP-1071). It changes by its
-// records, and by nothing else unless a field says so. Active tasks only are
-// assigned: standbys and warm-ups have no part in what is committed.
+// records, and by nothing else unless a field says so. There are no warm-ups:
+// Kafka 4.3 assigns none.
 type Group struct {
 	id           string
 	epoch        int32
@@ -90,11 +90,13 @@ func (g *Group) member(id string) (*member, error) {
 	return nil, group.Refuse(kafka.ErrUnknownMemberID, "Member %s is not a member of group %s.", id, g.id)
 }
 
-// ownedByOthers says whether a task is still with another process: members of
-// one process hand tasks over among themselves.
-func (g *Group) ownedByOthers(t task, m *member) bool {
+// taken says whether a member has to wait for a task: for an active one, until
+// nobody works on it any more, and for either until its own process has it in no
+// role.
+func (g *Group) taken(t task, m *member) bool {
 	for _, other := range g.members {
-		if other.processID != m.processID && other.Owns(t) {
+		same := other.processID == m.processID
+		if (same || !t.standby) && other.Owns(t.as(false)) || same && other.Owns(t.as(true)) {
 			return true
 		}
 	}
@@ -141,12 +143,12 @@ func (g *Group) ValidateCommit(a shard.CommitAttempt) (shard.CommitCheck, error)
 	// An older epoch is good for partitions of tasks that the member has had
 	// since then (KIP-1251).
 	return func(p assignment.Partition) error {
-		for t, since := range m.Assigned {
+		for t, since := range only(m.Assigned, false) {
 			if t.partition == p.Number && since <= a.Epoch {
 				return nil
 			}
 		}
-		for t, since := range m.Revoking {
+		for t, since := range only(m.Revoking, false) {
 			if t.partition == p.Number && since <= a.Epoch {
 				return nil
 			}

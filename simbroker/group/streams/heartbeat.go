@@ -120,7 +120,7 @@ func (p Protocol) beat(req group.StreamsHeartbeatRequest) (group.StreamsHeartbea
 			Detail: fmt.Sprintf("The member's topology epoch %d is behind the group's topology epoch %d.", after.topologyEpoch, d.topology.Epoch)})
 	}
 	topology := configure(d.topology, p.Env.Topics)
-	if err := topology.owns(req.Active); err != nil {
+	if err := topology.owns(ownedTasks(req)); err != nil {
 		return fail(err)
 	}
 	p.raiseEpoch(d, topology, changed)
@@ -139,7 +139,7 @@ func (p Protocol) beat(req group.StreamsHeartbeatRequest) (group.StreamsHeartbea
 	p.expectMember(d.id, after.id, p.Env.Settings(req.GroupID).StreamsSessionTimeout)
 	result.MemberEpoch = after.Epoch
 	if req.MemberEpoch == group.JoinEpoch || !maps.Equal(before.Assigned, after.Assigned) {
-		result.Active = taskIDs(sortedTasks(after.Assigned))
+		result.Active, result.Standby = taskIDs(after.Assigned, false), taskIDs(after.Assigned, true)
 	}
 	return result, d, nil
 }
@@ -156,7 +156,7 @@ func (p Protocol) enter(d *draft, req group.StreamsHeartbeatRequest) (*member, e
 	case m == nil:
 		return newMember(req.MemberID), nil
 	}
-	return m, m.acceptsEpoch(req.MemberEpoch, setOfTasks(req.Active))
+	return m, m.acceptsEpoch(req.MemberEpoch, ownedTasks(req))
 }
 
 // leave is a heartbeat by which a member leaves.

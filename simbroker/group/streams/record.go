@@ -120,8 +120,8 @@ func targetEpochRecord(groupID string, epoch int32, at int64) group.Record {
 
 func targetRecord(groupID, member string, target map[task]bool) group.Record {
 	w := record.NewValue()
-	writeTasks(&w, sortedTasks(target), nil)
-	w.Length(0)
+	writeTasks(&w, sortedTasks(only(target, false)), nil)
+	writeTasks(&w, sortedTasks(only(target, true)), nil)
 	w.Length(0)
 	w.Tags()
 	return group.Record{Key: record.MemberKey(record.StreamsTarget, groupID, member), Value: w.B}
@@ -137,8 +137,8 @@ func encodeCurrent(m *member) []byte {
 	w.Int32(m.Previous)
 	w.Int8(int8(m.State))
 	for _, tasks := range []map[task]int32{m.Assigned, m.Revoking} {
-		writeTasks(&w, sortedTasks(tasks), tasks)
-		w.Length(0)
+		writeTasks(&w, sortedTasks(only(tasks, false)), tasks)
+		writeTasks(&w, sortedTasks(only(tasks, true)), nil)
 		w.Length(0)
 	}
 	w.Tags()
@@ -167,16 +167,24 @@ func writeTasks(w *message.Writer, sorted []task, epochs map[task]int32) {
 		e := message.Writer{Flexible: true}
 		e.Length(len(numbers[s]))
 		for _, n := range numbers[s] {
-			e.Int32(epochs[task{s, n}])
+			e.Int32(epochs[task{s, n, false}])
 		}
 		w.Tags(message.Tag{Number: record.TagEpochs, Value: e.B})
 	}
 }
 
-// readTasks reads what writeTasks writes; a task without an epoch of its own was
-// assigned at the member's.
+// readTasks reads active tasks, standbys and warm-ups, of which there are none; a
+// task without an epoch of its own was assigned at the member's.
 func readTasks(r *message.Reader, memberEpoch int32) map[task]int32 {
 	tasks := make(map[task]int32)
+	readRole(r, memberEpoch, false, tasks)
+	readRole(r, memberEpoch, true, tasks)
+	readRole(r, memberEpoch, false, make(map[task]int32))
+	return tasks
+}
+
+// readRole reads into tasks what writeTasks writes.
+func readRole(r *message.Reader, memberEpoch int32, standby bool, tasks map[task]int32) {
 	for range r.Length() {
 		subtopology := r.String()
 		partitions := r.Int32s()
@@ -188,13 +196,12 @@ func readTasks(r *message.Reader, memberEpoch int32) map[task]int32 {
 			}
 		})
 		for i, n := range partitions {
-			tasks[task{subtopology, n}] = max(memberEpoch, 0)
-			if len(epochs) == len(partitions) {
-				tasks[task{subtopology, n}] = epochs[i]
+			t := task{subtopology, n, standby}
+			if tasks[t] = max(memberEpoch, 0); len(epochs) == len(partitions) {
+				tasks[t] = epochs[i]
 			}
 		}
 	}
-	return tasks
 }
 
 func topologyRecord(groupID string, t *group.Topology) group.Record {
@@ -311,8 +318,6 @@ func readCurrent(r *message.Reader, m *member) {
 		m.State = assignment.Unknown
 	}
 	m.Assigned = readTasks(r, m.Epoch)
-	readTasks(r, m.Epoch) // standbys
-	readTasks(r, m.Epoch) // warm-ups
 	m.Revoking = readTasks(r, m.Epoch)
 }
 

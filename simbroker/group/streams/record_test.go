@@ -18,7 +18,7 @@ func TestStreamsRecordBytes(t *testing.T) {
 	m := &member{
 		id: "m", rackID: new("r"), rebalanceTimeout: time.Minute, clientID: "c", clientHost: "/127.0.0.1", topologyEpoch: 3, processID: "p",
 		endpoint: &group.Endpoint{Host: "h", Port: 40000}, tags: []group.KeyValue{{Key: "k", Value: "v"}},
-		Holding: assignment.Holding[task]{Epoch: 7, Previous: 6, Assigned: map[task]int32{{"0", 0}: 5, {"0", 2}: 7}, Revoking: map[task]int32{{"1", 1}: 6}},
+		Holding: assignment.Holding[task]{Epoch: 7, Previous: 6, Assigned: map[task]int32{{"0", 0, false}: 5, {"0", 2, false}: 7, {"0", 1, true}: 7}, Revoking: map[task]int32{{"1", 1, false}: 6, {"1", 0, true}: 7}},
 	}
 	plain := *m
 	plain.rackID, plain.endpoint, plain.tags = nil, nil, nil
@@ -39,10 +39,10 @@ func TestStreamsRecordBytes(t *testing.T) {
 		{"member without extras", memberRecord("G1", &plain), "00130002473100016d",
 			"0000000002630b2f3132372e302e302e310000ea60000000030270ff0100"},
 		{"target epoch", targetEpochRecord("G1", 7, 1000), "001400024731", "00000000000701000800000000000003e8"},
-		{"target", targetRecord("G1", "m", map[task]bool{{"0", 0}: true, {"0", 2}: true}), "00150002473100016d",
-			"000002023003000000000000000200010100"},
+		{"target", targetRecord("G1", "m", map[task]bool{{"0", 0, false}: true, {"0", 2, false}: true, {"0", 1, true}: true, {"1", 0, true}: true}), "00150002473100016d",
+			"00000202300300000000000000020003023002000000010002310200000000000100"},
 		{"current assignment", currentRecord("G1", m), "00160002473100016d",
-			"0000000000070000000600020230030000000000000002010009030000000500000007010102023102000000010100050200000006010100"},
+			"000000000007000000060002023003000000000000000201000903000000050000000702023002000000010001020231020000000101000502000000060202310200000000000100"},
 		{"topology", topologyRecord("G1", topology), "001700024731",
 			"00000000000302023002076f7264657273010203636c000000000001020f636c65616e75702e706f6c69637908636f6d7061637400000203727001020200000101000000"},
 	} {
@@ -56,7 +56,7 @@ func TestStreamsRecordBytes(t *testing.T) {
 	}
 	got := g.members["m"]
 	if !reflect.DeepEqual(got.Holding, m.Holding) || got.rackID != nil || got.processID != "p" || g.epoch != 7 || g.validated != 3 || g.standbys != "0" ||
-		g.targetEpoch != 7 || g.targetAt != 1000 || len(g.target["m"]) != 2 || !reflect.DeepEqual(g.topology.Subtopologies[0].Changelogs, topology.Subtopologies[0].Changelogs) {
+		g.targetEpoch != 7 || g.targetAt != 1000 || len(g.target["m"]) != 4 || !reflect.DeepEqual(g.topology.Subtopologies[0].Changelogs, topology.Subtopologies[0].Changelogs) {
 		t.Errorf("replayed: %+v, member %+v", g, got)
 	}
 	for _, r := range g.Tombstones() {

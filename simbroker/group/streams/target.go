@@ -58,7 +58,7 @@ func (p Protocol) computeTarget(d *draft, topology configured) *group.StreamsSta
 		return &group.StreamsStatus{Code: group.StatusAssignmentDelayed, Detail: "Assignment delayed due to the configured assignment interval."}
 	}
 	members := d.sorted()
-	targets := assignTasks(members, d.target, topology.tasks)
+	targets := assignTasks(members, d.target, topology, p.Env.Settings(d.id).StreamsStandbys)
 	for _, m := range members {
 		if old, ok := d.target[m.id]; !ok || !maps.Equal(old, targets[m.id]) {
 			d.emit(targetRecord(d.id, m.id, targets[m.id]))
@@ -77,15 +77,11 @@ func (p Protocol) reconcile(d *draft, m *member, req group.StreamsHeartbeatReque
 	if p.Timers[shard.Timer{Group: d.id, Kind: shard.InitialTimer}] != nil {
 		target = nil
 	}
-	var owned map[task]bool
-	if req.Active != nil {
-		owned = setOfTasks(req.Active)
-	}
 	has, err := assignment.Reconciliation[task]{
 		Has: m.Holding, Target: target, TargetEpoch: d.targetEpoch,
 		Subscribed: func(task) bool { return true },
-		Taken:      func(t task) bool { return d.ownedByOthers(t, m) },
-		Owned:      owned,
+		Taken:      func(t task) bool { return d.taken(t, m) },
+		Owned:      ownedTasks(req),
 	}.Next()
 	if err != nil {
 		return nil, err

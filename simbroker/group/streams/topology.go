@@ -12,7 +12,7 @@ import (
 
 // configured is a topology on the topics that there are.
 type configured struct {
-	tasks    map[task]bool         // none unless all topics are there
+	tasks    map[task]bool         // none unless all topics are there; true for those that have state
 	internal []group.InternalTopic // with their partitions decided
 	missing  []group.InternalTopic // of them
 	status   *group.StreamsStatus  // what is wrong; nil if nothing is
@@ -57,7 +57,7 @@ func configure(t *group.Topology, topics group.Topics) configured {
 	c.tasks = make(map[task]bool)
 	for _, s := range t.Subtopologies {
 		for n := range s.Size(counts) {
-			c.tasks[task{s.ID, n}] = true
+			c.tasks[task{s.ID, n, false}] = len(s.Changelogs) > 0
 		}
 	}
 	return c
@@ -127,13 +127,19 @@ func describedTopology(t *group.Topology, c configured) *group.Topology {
 	return d
 }
 
+// sortedTasks is all tasks, and those of them that have state.
+func (c configured) sortedTasks() (all, stateful []task) {
+	all = sortedTasks(c.tasks)
+	return all, slices.DeleteFunc(slices.Clone(all), func(t task) bool { return !c.tasks[t] })
+}
+
 // owns refuses tasks that there cannot be.
-func (c configured) owns(ids []group.TaskIDs) error {
+func (c configured) owns(owned map[task]bool) error {
 	if c.tasks == nil {
 		return nil
 	}
-	for t := range setOfTasks(ids) {
-		if !c.tasks[t] {
+	for t := range owned {
+		if _, ok := c.tasks[t.as(false)]; !ok {
 			return group.Refuse(kafka.ErrInvalidRequest, "Task %d for subtopology %s is invalid.", t.partition, t.subtopology)
 		}
 	}
