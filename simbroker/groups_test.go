@@ -253,3 +253,65 @@ func TestConsumerProtocolNeedsGroupVersion(t *testing.T) {
 		t.Errorf("ConsumerGroupDescribe: %+v, %v", resp, err)
 	}
 }
+
+// Members of a streams group are told their standbys, and each other's endpoints.
+func TestStreamsStandbys(t *testing.T) {
+	s := simulated(t, map[string]string{
+		"group.streams.num.standby.replicas": "1", "group.streams.initial.rebalance.delay.ms": "0", "group.streams.assignment.interval.ms": "0",
+		"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "1",
+	})
+	s.createTopic("orders", 1, 2)
+	var at kafka.BrokerID
+	s.await("found", func() string {
+		find := kmsg.NewPtrFindCoordinatorRequest()
+		find.CoordinatorKeys = []string{"G1"}
+		found := ask[*kmsg.FindCoordinatorResponse](s, 1, find, 6).Coordinators[0]
+		if at = kafka.BrokerID(found.NodeID); found.ErrorCode != 0 {
+			return "not found"
+		}
+		return "found"
+	})
+	type streamer struct {
+		id       string
+		epoch    int32
+		known    int32
+		tasks    [2][]kmsg.TaskIDs
+		endpoint string
+	}
+	beat := func(m *streamer) *kmsg.StreamsGroupHeartbeatResponse {
+		req := kmsg.NewPtrStreamsGroupHeartbeatRequest()
+		req.Group, req.MemberID, req.MemberEpoch, req.EndpointInformationEpoch = "G1", m.id, m.epoch, m.known
+		req.ActiveTasks, req.StandbyTasks, req.WarmupTasks = append([]kmsg.TaskIDs{}, m.tasks[0]...), append([]kmsg.TaskIDs{}, m.tasks[1]...), []kmsg.TaskIDs{}
+		if m.epoch == 0 {
+			req.RebalanceTimeoutMillis, req.ProcessID = 60000, &m.id
+			req.Topology = &kmsg.StreamsGroupHeartbeatRequestTopology{Subtopologies: []kmsg.StreamsGroupHeartbeatRequestTopologySubtopology{{
+				SubtopologyID: "0", SourceTopics: []string{"orders"}, StateChangelogTopics: []kmsg.TopicInfo{{Topic: "store", ReplicationFactor: 1}},
+			}}}
+			req.UserEndpoint = &kmsg.StreamsGroupHeartbeatRequestUserEndpoint{Host: m.id, Port: 1}
+		}
+		resp := ask[*kmsg.StreamsGroupHeartbeatResponse](s, at, req, 0)
+		m.epoch, m.known = resp.MemberEpoch, resp.EndpointInformationEpoch
+		if resp.ActiveTasks != nil {
+			m.tasks = [2][]kmsg.TaskIDs{resp.ActiveTasks, resp.StandbyTasks}
+		}
+		for _, e := range resp.PartitionsByUserEndpoint {
+			m.endpoint = fmt.Sprintf("%s active %d standby %d", e.UserEndpoint.Host, len(e.ActivePartitions), len(e.StandbyPartitions))
+		}
+		return resp
+	}
+	a, b := &streamer{id: "a"}, &streamer{id: "b"}
+	s.await("[{0 [0] {map[]}}] []/[] [{0 [0] {map[]}}]", func() string {
+		beat(a)
+		beat(b)
+		return fmt.Sprint(a.tasks[0], a.tasks[1], "/", b.tasks[0], b.tasks[1])
+	})
+	if want := "b active 0 standby 1"; b.endpoint != want {
+		t.Errorf("the endpoint told last is %q, want %q", b.endpoint, want)
+	}
+	describe := kmsg.NewPtrStreamsGroupDescribeRequest()
+	describe.Groups = []string{"G1"}
+	members := ask[*kmsg.StreamsGroupDescribeResponse](s, at, describe, 0).Groups[0].Members
+	if len(members) != 2 || len(members[1].Assignment.StandbyTasks) != 1 || len(members[1].TargetAssignment.StandbyTasks) != 1 || len(members[0].Assignment.StandbyTasks) != 0 {
+		t.Errorf("described as %+v", members)
+	}
+}

@@ -41,7 +41,9 @@ type StreamsHeartbeatRequest struct {
 	Active, Standby, Warmup []TaskIDs
 	ProcessID               *string
 	Endpoint                *Endpoint
-	Tags                    []KeyValue
+	// EndpointEpoch is that of the endpoints which the member was told last.
+	EndpointEpoch int32
+	Tags          []KeyValue
 }
 
 // StreamsHeartbeatResult answers a heartbeat of a streams group.
@@ -52,8 +54,19 @@ type StreamsHeartbeatResult struct {
 	Status      []StreamsStatus
 	Active      []TaskIDs // nil if nothing changed, as Standby then
 	Standby     []TaskIDs
+	// Endpoints are those of all members, nil if the member knows them: they are of
+	// EndpointEpoch.
+	Endpoints     []EndpointPartitions
+	EndpointEpoch int32
 	// Create is the internal topics that the broker is to create.
 	Create []InternalTopic
+}
+
+// EndpointPartitions is what can be asked for at a member's endpoint: the partitions
+// of which its tasks make their state, by the topics' names.
+type EndpointPartitions struct {
+	Endpoint
+	Active, Standby []AssignedTopic
 }
 
 // StreamsMemberDescription describes a member of a streams group.

@@ -45,6 +45,7 @@ func (c *call) streamsGroupHeartbeat(req *kmsg.StreamsGroupHeartbeatRequest) {
 		Standby:          taskIDs(req.StandbyTasks),
 		Warmup:           taskIDs(req.WarmupTasks),
 		ProcessID:        req.ProcessID,
+		EndpointEpoch:    req.EndpointInformationEpoch,
 	}
 	if e := req.UserEndpoint; e != nil {
 		room.Endpoint = &group.Endpoint{Host: e.Host, Port: e.Port}
@@ -80,6 +81,21 @@ func streamsHeartbeat(r group.StreamsHeartbeatResult) kmsg.Response {
 	if r.Active != nil {
 		resp.ActiveTasks, resp.StandbyTasks = wireTasks(r.Active), wireTasks(r.Standby)
 		resp.WarmupTasks = []kmsg.TaskIDs{}
+	}
+	resp.EndpointInformationEpoch = r.EndpointEpoch
+	if r.Endpoints != nil {
+		resp.PartitionsByUserEndpoint = []kmsg.StreamsGroupHeartbeatResponsePartitionsByUserEndpoint{}
+	}
+	for _, e := range r.Endpoints {
+		told := kmsg.NewStreamsGroupHeartbeatResponsePartitionsByUserEndpoint()
+		told.UserEndpoint.Host, told.UserEndpoint.Port = e.Host, e.Port
+		for _, t := range e.Active {
+			told.ActivePartitions = append(told.ActivePartitions, kmsg.StreamsGroupHeartbeatResponsePartitionsByUserEndpointActivePartition{Topic: t.Topic, Partitions: t.Partitions})
+		}
+		for _, t := range e.Standby {
+			told.StandbyPartitions = append(told.StandbyPartitions, kmsg.StreamsGroupHeartbeatResponsePartitionsByUserEndpointStandbyPartition{Topic: t.Topic, Partitions: t.Partitions})
+		}
+		resp.PartitionsByUserEndpoint = append(resp.PartitionsByUserEndpoint, told)
 	}
 	return resp
 }

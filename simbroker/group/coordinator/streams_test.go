@@ -22,6 +22,9 @@ type streamer struct {
 	topology *group.Topology
 	active   []group.TaskIDs
 	standby  []group.TaskIDs
+	endpoint *group.Endpoint
+	known    int32 // epoch of endpoints
+	told     string
 	status   []group.StreamsStatus
 	slow     bool
 }
@@ -49,6 +52,7 @@ func (s *streamer) request() group.StreamsHeartbeatRequest {
 	req := group.StreamsHeartbeatRequest{
 		GroupID: s.group, MemberID: s.id, MemberEpoch: s.epoch, ClientID: "client-" + s.id, ClientHost: "/127.0.0.1",
 		RebalanceTimeout: -1, Active: append([]group.TaskIDs{}, s.active...), Standby: append([]group.TaskIDs{}, s.standby...), Warmup: []group.TaskIDs{},
+		Endpoint: s.endpoint, EndpointEpoch: s.known,
 	}
 	if s.epoch == group.JoinEpoch {
 		req.RebalanceTimeout, req.Topology, req.ProcessID, req.Active = time.Minute, s.topology, new("process-"+s.id), []group.TaskIDs{}
@@ -63,6 +67,7 @@ func (s *streamer) beat() error {
 		return err
 	}
 	s.epoch, s.status = r.MemberEpoch, r.Status
+	s.known, s.told = r.EndpointEpoch, showEndpoints(r.Endpoints)
 	if r.Active != nil && !s.slow {
 		s.active, s.standby = r.Active, r.Standby
 	}
@@ -92,6 +97,25 @@ func showTasks(active []group.TaskIDs, standby ...group.TaskIDs) string {
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// showEndpoints is what a member was told of endpoints, - if nothing.
+func showEndpoints(endpoints []group.EndpointPartitions) string {
+	if endpoints == nil {
+		return "-"
+	}
+	var parts []string
+	for _, e := range endpoints {
+		part := fmt.Sprintf("%s:%d", e.Host, e.Port)
+		for _, t := range e.Active {
+			part += fmt.Sprintf(" %s%v", t.Topic, t.Partitions)
+		}
+		for _, t := range e.Standby {
+			part += fmt.Sprintf(" standby %s%v", t.Topic, t.Partitions)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (cl *cluster) expectStreams(what, groupID, want string) {
@@ -216,6 +240,39 @@ func TestStreamsStandbys(t *testing.T) {
 	cl.settings.StreamsStandbys = 2
 	b.mustBeat()
 	cl.expectStreams("more than there are processes for", "G1", "Stable 5/5 b@5[0_0 0_1 1_0]")
+}
+
+// Members are told each other's endpoints, and what is to be had there, until they
+// know the latest ones.
+func TestStreamsEndpoints(t *testing.T) {
+	cl := newCluster(t)
+	cl.noStreamsDelay()
+	cl.settings.StreamsStandbys = 1
+	cl.topic("orders", 2)
+	cl.topic("rates", 1)
+	cl.topic("store", 2)
+	topology := &group.Topology{Subtopologies: []group.Subtopology{
+		{ID: "0", SourceTopics: []string{"rates", "orders"}, Changelogs: []group.InternalTopic{{Name: "store"}}},
+	}}
+	a, b, c := cl.streamer("G1", "a", topology), cl.streamer("G1", "b", topology), cl.streamer("G1", "c", topology)
+	a.endpoint, b.endpoint = &group.Endpoint{Host: "a", Port: 1}, &group.Endpoint{Host: "b", Port: 2}
+	expect := func(what string, s *streamer, known int32, told string) {
+		t.Helper()
+		if s.mustBeat(); s.known != known || s.told != told {
+			t.Errorf("%s: %s was told %q at %d, want %q at %d", what, s.id, s.told, s.known, told, known)
+		}
+	}
+	expect("a group that is made", a, 0, "a:1 orders[0 1] rates[0]")
+	expect("nothing has changed", a, 0, "-")
+	expect("another one", b, 1, "a:1 orders[0 1] rates[0], b:2 standby orders[0] standby rates[0]")
+	expect("it knows", b, 1, "-")
+	expect("it gives up", a, 2, "b:2 standby orders[0] standby rates[0], a:1 orders[0] rates[0]")
+	expect("it has given up", a, 2, "-")
+	expect("it gets", b, 3, "a:1 orders[0] rates[0], b:2 orders[1] rates[1] standby orders[0] standby rates[0]")
+	expect("one without an endpoint", c, 3, "a:1 orders[0] rates[0], b:2 orders[1] rates[1] standby orders[0] standby rates[0]")
+	fresh := cl.streamer("G2", "d", pipeline("missing"))
+	fresh.endpoint = a.endpoint
+	expect("topics that are missing", fresh, 0, "")
 }
 
 // The first assignment waits for more members

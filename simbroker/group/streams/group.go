@@ -41,6 +41,9 @@ type Group struct {
 	// in no record. Like Kafka, which only then knows what the topology amounts to,
 	// the first assignment waits for it.
 	configured bool
+	// endpointEpoch counts the changes of what members with an endpoint have. It is
+	// in no record either.
+	endpointEpoch int32
 }
 
 // New is a group that nobody has joined.

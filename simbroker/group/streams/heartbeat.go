@@ -141,6 +141,7 @@ func (p Protocol) beat(req group.StreamsHeartbeatRequest) (group.StreamsHeartbea
 	if req.MemberEpoch == group.JoinEpoch || !maps.Equal(before.Assigned, after.Assigned) {
 		result.Active, result.Standby = taskIDs(after.Assigned, false), taskIDs(after.Assigned, true)
 	}
+	p.tellEndpoints(d, after, topology, req.EndpointEpoch, &result)
 	return result, d, nil
 }
 
