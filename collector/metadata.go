@@ -74,14 +74,15 @@ func (w *sweep) askLayout(ctx context.Context, order []int32, before *layout, do
 // topics than the sweep before: that of the next broker, unless it is behind. Leader
 // epochs do not tell which of two brokers is behind of which one has not heard of a
 // topic that was created, or deleted; so the word of two is taken, and what only one
-// that is cut off from the controller says does not come and go with its turns.
+// that is cut off from the controller says does not come and go with its turns. A next
+// broker that is silent is not waited for alone: the first is asked again.
 func (w *sweep) hearAnother(ctx context.Context, l *layout) *layout {
 	order := w.metadataOrder()
 	if w.last == nil || l.sameTopics(w.last) || len(order) == 0 || order[0] < 0 || order[0] == w.asked || w.isSuspended(order[0]) {
 		return l
 	}
 	asked := w.asked
-	another, err := w.askLayout(ctx, order[:1], l, false)
+	another, err := w.askLayout(ctx, []int32{order[0], asked}, l, false)
 	if err != nil || another.isBehind(l) {
 		w.asked = asked
 		return l
