@@ -24,6 +24,7 @@
 // What it leaves out: authorisation, error codes and versions (package wire
 // knows those), racks, what share groups were delivered (package share of the
 // simulator), and the compaction of __consumer_offsets. Where Kafka's order is a
-// hash map's, it is sorted here, but where it decides who is assigned what. There is no goroutine and no
-// lock: all methods and callbacks belong to events of one clock.Loop.
+// hash map's, it is sorted here, but where it decides who is assigned what. There
+// is no goroutine and no lock: all methods and callbacks belong to events of one
+// clock.Loop.
 package group
