@@ -197,16 +197,22 @@ func TestStreamsGroup(t *testing.T) {
 	cl.expectStreams("nobody came back", "G1", "Empty 6/5")
 }
 
+// newStandbyCluster has topics for tasks with state, with one standby each.
+func newStandbyCluster(t *testing.T) *cluster {
+	cl := newCluster(t)
+	cl.noStreamsDelay()
+	cl.settings.StreamsStandbys = 1
+	for topic, partitions := range map[string]int32{"orders": 2, "labels": 1, "store": 2} {
+		cl.topic(topic, partitions)
+	}
+	return cl
+}
+
 // Standbys (streams.num.standby.replicas) are with another process than their active
 // task, which is given up before its process becomes a standby, and the other way
 // round. Tasks without state have none.
 func TestStreamsStandbys(t *testing.T) {
-	cl := newCluster(t)
-	cl.noStreamsDelay()
-	cl.settings.StreamsStandbys = 1
-	cl.topic("orders", 2)
-	cl.topic("labels", 1)
-	cl.topic("store", 2)
+	cl := newStandbyCluster(t)
 	topology := &group.Topology{Subtopologies: []group.Subtopology{
 		{ID: "0", SourceTopics: []string{"orders"}, Changelogs: []group.InternalTopic{{Name: "store"}}}, {ID: "1", SourceTopics: []string{"labels"}},
 	}}
@@ -245,14 +251,9 @@ func TestStreamsStandbys(t *testing.T) {
 // Members are told each other's endpoints, and what is to be had there, until they
 // know the latest ones.
 func TestStreamsEndpoints(t *testing.T) {
-	cl := newCluster(t)
-	cl.noStreamsDelay()
-	cl.settings.StreamsStandbys = 1
-	cl.topic("orders", 2)
-	cl.topic("rates", 1)
-	cl.topic("store", 2)
+	cl := newStandbyCluster(t)
 	topology := &group.Topology{Subtopologies: []group.Subtopology{
-		{ID: "0", SourceTopics: []string{"rates", "orders"}, Changelogs: []group.InternalTopic{{Name: "store"}}},
+		{ID: "0", SourceTopics: []string{"labels", "orders"}, Changelogs: []group.InternalTopic{{Name: "store"}}},
 	}}
 	a, b, c := cl.streamer("G1", "a", topology), cl.streamer("G1", "b", topology), cl.streamer("G1", "c", topology)
 	a.endpoint, b.endpoint = &group.Endpoint{Host: "a", Port: 1}, &group.Endpoint{Host: "b", Port: 2}
@@ -262,14 +263,14 @@ func TestStreamsEndpoints(t *testing.T) {
 			t.Errorf("%s: %s was told %q at %d, want %q at %d", what, s.id, s.told, s.known, told, known)
 		}
 	}
-	expect("a group that is made", a, 0, "a:1 orders[0 1] rates[0]")
+	expect("a group that is made", a, 0, "a:1 labels[0] orders[0 1]")
 	expect("nothing has changed", a, 0, "-")
-	expect("another one", b, 1, "a:1 orders[0 1] rates[0], b:2 standby orders[0] standby rates[0]")
+	expect("another one", b, 1, "a:1 labels[0] orders[0 1], b:2 standby labels[0] standby orders[0]")
 	expect("it knows", b, 1, "-")
-	expect("it gives up", a, 2, "b:2 standby orders[0] standby rates[0], a:1 orders[0] rates[0]")
+	expect("it gives up", a, 2, "b:2 standby labels[0] standby orders[0], a:1 labels[0] orders[0]")
 	expect("it has given up", a, 2, "-")
-	expect("it gets", b, 3, "a:1 orders[0] rates[0], b:2 orders[1] rates[1] standby orders[0] standby rates[0]")
-	expect("one without an endpoint", c, 3, "a:1 orders[0] rates[0], b:2 orders[1] rates[1] standby orders[0] standby rates[0]")
+	expect("it gets", b, 3, "a:1 labels[0] orders[0], b:2 labels[1] orders[1] standby labels[0] standby orders[0]")
+	expect("one without an endpoint", c, 3, "a:1 labels[0] orders[0], b:2 labels[1] orders[1] standby labels[0] standby orders[0]")
 	fresh := cl.streamer("G2", "d", pipeline("missing"))
 	fresh.endpoint = a.endpoint
 	expect("topics that are missing", fresh, 0, "")
