@@ -42,11 +42,6 @@ func checkEndpoints(value string) error {
 	const remedy = "NAME://HOST:PORT, with commas between"
 	entries := split(value)
 	for _, e := range entries {
-		if !strings.Contains(e, "://") {
-			return d.refuse(value, "Unable to parse a listener name from "+e, remedy)
-		}
-	}
-	for _, e := range entries {
 		if !endpoint.MatchString(e) {
 			return d.refuse(value, fmt.Sprintf("Error creating broker listeners from '[%s]': Unable to parse %s to a broker endpoint", strings.Join(entries, ", "), e), remedy)
 		}
