@@ -127,13 +127,24 @@ func groupConfig(c *property.Config) group.Config {
 		OffsetMetadataMaxBytes:        int(c.Int("offset.metadata.max.bytes")),
 		OffsetCommitTimeout:           c.Duration("offsets.commit.timeout.ms"),
 		ConsumerMaxSize:               int(c.Int("group.consumer.max.size")),
-		ConsumerAssignors:             c.List("group.consumer.assignors"),
+		ConsumerAssignors:             assignorNames(c.List("group.consumer.assignors")),
 		ConsumerRegexRefresh:          c.Duration("group.consumer.regex.refresh.interval.ms"),
 		ConsumerMigrationPolicy:       group.MigrationPolicy(strings.ToLower(c.String("group.consumer.migration.policy"))),
 		ShareMaxSize:                  int(c.Int("group.share.max.size")),
 		StreamsMaxSize:                int(c.Int("group.streams.max.size")),
 		ShareInitializeRetry:          c.Duration("group.share.initialize.retry.interval.ms"),
 	}
+}
+
+// assignorNames are the names of assignors, which may be given by their classes.
+func assignorNames(assignors []string) []string {
+	names := slices.Clone(assignors)
+	for i, name := range names {
+		if class, ok := strings.CutPrefix(name, "org.apache.kafka.coordinator.group.assignor."); ok {
+			names[i] = strings.ToLower(strings.TrimSuffix(class, "Assignor"))
+		}
+	}
+	return names
 }
 
 func groupSettings(c property.Inherited) group.Settings {
