@@ -65,7 +65,7 @@ func parseACL(words []string, do func(*Play, context.Context, aclRef) (string, e
 	}
 	var err error
 	if ref.operation, err = kmsg.ParseACLOperation(words[2]); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s is no operation; expected Kafka's name of one, such as READ", words[2])
 	}
 	kind, ok := aclKinds[words[3]]
 	if !ok || (len(words) == 5) == (words[3] == "cluster") {

@@ -162,7 +162,7 @@ func TestFormat(t *testing.T) {
 
 // Whatever stands in a text, its canonical form stays as it is and says the same.
 func FuzzFormat(f *testing.F) {
-	for _, text := range []string{"#a\ntopic  T1\nx =>\n  | a\n  | b\n", "a=>  b\n\n\n", "  #x", "#\r\r", "x =>\r\n  |  a\r\r\n", "\ufeff\ttopic T1\n"} {
+	for _, text := range []string{"#a\ntopic  T1\nx =>\n  | a\n  | b\n", "a=>  b\n\n\n", "  #x", "#\r\r", "x =>\r\n  |  a\r\r\n", "\ufeff\ttopic T1\n", "\xef\xbb\ufeff\xbf"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { checkFormat(t, text) })

@@ -163,10 +163,11 @@ func Parse(name, text string, extra ...Verb) (*Scenario, error) {
 	return s, nil
 }
 
-// splitLines is a text's lines, whichever system ended them, without marks of
-// their encoding.
+// splitLines is a text's lines in UTF-8, whichever system ended them, without marks
+// of that encoding.
 func splitLines(text string) []string {
-	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\ufeff", ""), "\r\n"), "\n")
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\ufeff", "")
+	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, "\r")
 	}
@@ -251,7 +252,8 @@ func (s *Step) parseMode(words []string) ([]string, error) {
 	if words = words[1:]; len(words) == 0 {
 		return nil, errNoCommand
 	}
-	if _, err := time.ParseDuration(words[0]); err == nil && s.Mode != Send {
+	if first := words[0][0]; s.Mode != Send && (first >= '0' && first <= '9' || first == '-') {
+		var err error
 		if s.Within, err = parsePeriod(words[0]); err != nil {
 			return nil, err
 		}
