@@ -94,11 +94,10 @@ func (f *scenarioFlags) check() (err error) {
 		return errors.New("command line: --tcp is for a simulated cluster; leave out it or --kafka.brokers")
 	case f.control != "" && f.address == nil:
 		return config.OnCommandLine("--control.url", f.control, "is for a cluster that runs; write its addresses as --kafka.brokers")
-	}
-	for flag, value := range map[string]string{"--feature": strings.Join(f.cluster.features, " "), "--vendor": f.cluster.vendor} {
-		if f.address != nil && value != "" {
-			return config.OnCommandLine(flag, value, "is for a simulated cluster; leave out it or --kafka.brokers")
-		}
+	case f.address != nil && len(f.cluster.features) > 0:
+		return config.OnCommandLine("--feature", strings.Join(f.cluster.features, " "), "is for a simulated cluster; leave out it or --kafka.brokers")
+	case f.address != nil && f.cluster.vendor != "":
+		return config.OnCommandLine("--vendor", f.cluster.vendor, "is for a simulated cluster; leave out it or --kafka.brokers")
 	}
 	if f.existing, err = f.cluster.ownProperties(); err != nil {
 		return err
