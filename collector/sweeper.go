@@ -6,6 +6,7 @@
 // A sweep of a cluster with B brokers goes like this:
 //
 //	Metadata, from one broker after the other, sweep by sweep      1
+//	Metadata, from a second one, only where topics have changed    1
 //	step 1, each broker on its own:
 //	    ListGroups                                                 B
 //	    DescribeGroups, ConsumerGroupDescribe, of its own groups 2 B
