@@ -24,14 +24,15 @@ type host struct {
 // partition is one hosted replica in its role.
 type partition struct {
 	replica
+	// The regular tasks look at the role and the configuration of every partition:
+	// they lie side by side, which counts with hundreds of thousands.
+	role       Role           // NotHosted after a restart until metadata comes
+	isUnsaved  bool           // stands in the host's unsaved
+	isBehind   bool           // stands in the host's behind
+	follows    kafka.BrokerID // whom it is fetched from; NoBroker if from nobody
+	retryAtMs  int64          // when a follower asks again after an error
 	host       *host
 	leadership *leadership // of leaders
-
-	retryAtMs int64          // when a follower asks again after an error
-	follows   kafka.BrokerID // whom it is fetched from; NoBroker if from nobody
-	role      Role           // NotHosted after a restart until metadata comes
-	isUnsaved bool           // stands in the host's unsaved
-	isBehind  bool           // stands in the host's behind
 
 	readers  []reader
 	watchers []watcher
