@@ -110,13 +110,23 @@ func (l *line) send(ctx context.Context, req kmsg.Request) (answered, lag.MissKi
 // sendEach sends many requests, some of them before the answers to those before have
 // come, and calls took with each answer, on the calling goroutine, in the order of the
 // requests. It ends with the first that was not answered, and says why; the answers of
-// those before it are taken.
+// those before it are taken. It sends no more once three quarters of its time are over,
+// as of a broker that is not done when ctx ends no answer counts.
 func (l *line) sendEach(ctx context.Context, requests []kmsg.Request, took func(i int, a answered)) lag.MissKind {
 	depth := inFlight
 	if l.sweep.options.Serial {
 		depth = 1
 	}
+	patience := ctx
+	if end, limited := ctx.Deadline(); limited {
+		var cancel context.CancelFunc
+		patience, cancel = context.WithTimeout(ctx, time.Until(end)*3/4)
+		defer cancel()
+	}
 	for begin := 0; begin < len(requests); begin += depth {
+		if begin > 0 && patience.Err() != nil {
+			return lag.MissDeadline
+		}
 		some := requests[begin:min(begin+depth, len(requests))]
 		lines, answers, misses := make([]*line, len(some)), make([]answered, len(some)), make([]lag.MissKind, len(some))
 		var wait sync.WaitGroup

@@ -76,14 +76,18 @@ func (w *sweep) fetchSingly(ctx context.Context, r *stepOne, names []string) {
 	for i, name := range asked {
 		requests[i] = offsetFetchRequest([]string{name}, r.own)
 	}
+	unread := len(names)
 	miss := r.line.sendEach(ctx, requests, func(i int, a answered) {
+		unread--
 		r.takeCommits(a.resp.(*kmsg.OffsetFetchResponse), asked[i], w.layout)
 	})
-	if miss != "" {
+	switch {
+	case miss == lag.MissDeadline && r.line.failure == "":
+		r.misses.add(miss, r.line.subject(), unread, "OffsetFetch: this broker answers for one group a request, too slowly for all of them; groups.include can leave out others", Groups)
+	case miss != "":
 		r.lack(miss, "OffsetFetch")
-	}
-	if more := len(names) - len(asked); more > 0 {
-		r.misses.add(lag.MissDeadline, r.line.subject(), more, tooManySingly("OffsetFetch"), Groups)
+	case unread > 0:
+		r.misses.add(lag.MissDeadline, r.line.subject(), unread, tooManySingly("OffsetFetch"), Groups)
 	}
 }
 

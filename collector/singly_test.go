@@ -142,6 +142,45 @@ func TestBrokerBefore30Hangs(t *testing.T) {
 	})
 }
 
+// A broker that is too slow to be asked for all of its groups keeps what it has told:
+// the same groups in each sweep. What else it has is read.
+func TestSlowBrokerBefore30(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(2)
+		f.highest = before30
+		f.topic("orders", 2)
+		for i := range 1000 {
+			f.group(fmt.Sprintf("g%03d", i), int32(i%2+1)).commit("orders", 0, 3)
+		}
+		f.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {
+			if broker == 1 && req.Key() == kmsg.OffsetFetch.Int16() {
+				time.Sleep(800 * time.Millisecond)
+			}
+			return nil, nil
+		}
+		s := NewSweeper(f, Options{Disabled: noLookUps, BrokerTimeout: time.Second, Deadline: 9 * time.Second})
+		const told = 1 + 4*inFlight // until three quarters of 4.5 s are over
+		for n := range 2 {
+			sample := s.Sweep(t.Context())
+			if got, want := missed(sample), fmt.Sprintf("[broker 1: deadline %d]", 500-told); got != want {
+				t.Errorf("sweep %d: missed %s, want %s", n, got, want)
+			}
+			if len(sample.Groups) != 1000 {
+				t.Fatalf("sweep %d: %d groups", n, len(sample.Groups))
+			}
+			for i := range sample.Groups {
+				if g := &sample.Groups[i]; g.CommitsRead != (i%2 == 1 || i/2 < told) {
+					t.Errorf("sweep %d: the commits of %s were read: %v", n, g.Name, g.CommitsRead)
+				}
+			}
+			if got, want := offsets(partition(t, sample, "orders", 0)), "0 5 7 9"; got != want {
+				t.Errorf("sweep %d: offsets %s, want %s", n, got, want)
+			}
+		}
+		s.wait()
+	})
+}
+
 // Whether commits are pending is asked for one by one too, and of no broker that
 // would answer as if none were.
 func TestPendingCommitsOfOldBrokers(t *testing.T) {
