@@ -1,6 +1,10 @@
 package shard
 
-import "github.com/lso-exporter/lso-exporter/simbroker/kafka"
+import (
+	"slices"
+
+	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
+)
 
 // WhenReplicated answers when the high watermark has passed all that has been
 // written, or with NOT_COORDINATOR after offsets.commit.timeout.ms.
@@ -9,16 +13,15 @@ func (s *Shard) WhenReplicated(answer func(error)) {
 		answer(nil)
 		return
 	}
-	r := &stableRead{until: s.end}
-	r.answer = func(err error) {
-		r.answer = func(error) {}
-		answer(err)
-	}
-	s.waiting = append(s.waiting, r)
-	s.Clock.After(s.Config.OffsetCommitTimeout, func() {
+	r := &stableRead{until: s.end, answer: answer}
+	r.timer = s.Clock.After(s.Config.OffsetCommitTimeout, func() {
 		s.wake()
-		r.answer(kafka.ErrNotCoordinator)
+		if i := slices.Index(s.waiting, r); i >= 0 {
+			s.waiting = slices.Delete(s.waiting, i, i+1)
+			answer(kafka.ErrNotCoordinator)
+		}
 	})
+	s.waiting = append(s.waiting, r)
 }
 
 // wake answers the reads for which the high watermark is high enough.
@@ -33,6 +36,7 @@ func (s *Shard) wake() {
 		if r.until > hwm {
 			s.waiting = append(s.waiting, r)
 		} else {
+			r.timer.Stop()
 			r.answer(nil)
 		}
 	}

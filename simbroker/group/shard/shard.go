@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/lso-exporter/lso-exporter/simbroker/clock"
 	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/group/offsets"
 	"github.com/lso-exporter/lso-exporter/simbroker/kafka"
@@ -37,6 +38,7 @@ type Shard struct {
 type stableRead struct {
 	until  kafka.Offset
 	answer func(error)
+	timer  *clock.Timer // of its wait
 }
 
 // New is a partition of which nothing has been read yet.
@@ -81,6 +83,7 @@ func (s *Shard) GiveUp() {
 	waiting := s.waiting
 	s.waiting = nil
 	for _, r := range waiting {
+		r.timer.Stop()
 		r.answer(kafka.ErrNotCoordinator)
 	}
 }

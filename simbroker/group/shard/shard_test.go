@@ -133,6 +133,9 @@ func TestAnswersWaitForReplication(t *testing.T) {
 	r.expect(t)
 	r.loop.Advance(time.Millisecond)
 	r.expect(t, "too late: "+kafka.ErrNotCoordinator.Error())
+	if len(r.waiting) > 0 {
+		t.Errorf("%d wait on after their time", len(r.waiting))
+	}
 	r.replicate()
 	r.expect(t)
 }
