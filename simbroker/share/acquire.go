@@ -87,18 +87,29 @@ func (p *partition) reach(a acquisition) (end kafka.Offset, limit int) {
 }
 
 // archiveHole archives the records that the log does not have any more before
-// those that were read.
+// those that were read. Where they were in no batch they are from now on, so that
+// nobody takes them for records that were never delivered.
 func (p *partition) archiveHole(from, begin kafka.Offset) {
 	if len(p.inFlight) == 0 {
 		p.start = max(p.start, begin)
 	}
+	var hole *batch
 	for o := max(from, p.start); o < begin; o++ {
 		if o >= p.next() {
 			p.inFlight = append(p.inFlight, delivery{})
 		}
-		if d := p.at(o); d.State == Available {
+		d := p.at(o)
+		if d.State == Available {
 			d.State = Archived
 		}
+		switch {
+		case d.batch != nil:
+			hole = nil
+			continue
+		case hole == nil:
+			hole = &batch{first: o}
+		}
+		hole.last, d.batch = o, hole
 	}
 }
 

@@ -124,6 +124,12 @@ func TestHole(t *testing.T) {
 		t.Errorf("acquired %v, want %v", runs, want)
 	}
 	w.is(w.inFlight(), "0:AxAAA")
+	w.produce(2, 1)
+	p.acquire(acquisition{member: "n", from: 5, max: 9, batchSize: 9, records: read(7).Records})
+	w.is(w.inFlight(), "0:AxAAAxxA")
+	w.advance(time.Minute)
+	w.is(w.inFlight(), "0:vxvvvxxv")
+	w.fetch("m").is("0-0*2 2-4*2 7-7*2")
 }
 
 // An acquisition ends after a time, unless it is renewed.
