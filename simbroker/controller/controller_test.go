@@ -483,8 +483,8 @@ func TestAlterConfigs(t *testing.T) {
 	if !errors.Is(replaced, kafka.ErrInvalidConfig) {
 		t.Errorf("minimum of ISRs left out: %v", replaced)
 	}
-	if c.image.ClusterConfig()["transaction.partition.verification.enable"] != "false" {
-		t.Errorf("cluster has %v", c.image.ClusterConfig())
+	if c.image.clusterConfig["transaction.partition.verification.enable"] != "false" {
+		t.Errorf("cluster has %v", c.image.clusterConfig)
 	}
 }
 

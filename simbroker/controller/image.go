@@ -204,12 +204,6 @@ func (i *Image) eachPartition(f func(kafka.TopicPartition, *Partition)) {
 	}
 }
 
-// ClusterConfig are the dynamic cluster-wide defaults of brokers.
-func (i *Image) ClusterConfig() property.Values { return i.clusterConfig }
-
-// BrokerConfig are a broker's dynamic properties.
-func (i *Image) BrokerConfig(id kafka.BrokerID) property.Values { return i.brokerConfigs[id] }
-
 // GroupConfig are a group's own properties.
 func (i *Image) GroupConfig(group string) property.Values { return i.groupConfigs[group] }
 
