@@ -109,14 +109,19 @@ func TestNoStormOfLogins(t *testing.T) {
 	if errors := s.number(`lso_exporter_errors_total{kind="authentication"}`); errors < 30 {
 		t.Errorf("%d errors in 30 sweeps", errors)
 	}
-	lines := 0
+	// On a busy machine a sweep may be over before anything is known, which is
+	// another reason to tell.
+	refused, other := 0, 0
 	for line := range strings.Lines(s.log.String()) {
-		if strings.Contains(line, "refused the login") {
-			lines++
+		switch {
+		case strings.Contains(line, "refused the login"):
+			refused++
+		case strings.Contains(line, "no broker reachable"):
+			other++
 		}
 	}
-	if lines != 1 {
-		t.Errorf("logged in %d lines, want one\n%s", lines, s.log)
+	if refused < 1 || refused > 1+other {
+		t.Errorf("logged in %d lines, want one, and one more after each of %d other reasons\n%s", refused, other, s.log)
 	}
 	certificates.WriteFile(t, w.dir, "own.secret", []byte(w.secrets["plain"]))
 	changed := time.Now()
