@@ -73,8 +73,10 @@ func Validate(req group.StreamsHeartbeatRequest) error {
 	switch {
 	case req.RebalanceTimeout < 0:
 		return invalid("RebalanceTimeoutMs must be provided in first request.")
-	case some < 3 || len(req.Active)+len(req.Standby) > 0:
+	case some < 3 || len(req.Active) > 0:
 		return invalid("ActiveTasks must be empty when (re-)joining.")
+	case len(req.Standby) > 0:
+		return invalid("StandbyTasks must be empty when (re-)joining.")
 	case req.Topology == nil:
 		return invalid("Topology must be non-null when (re-)joining.")
 	}
