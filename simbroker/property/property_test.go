@@ -87,6 +87,15 @@ func TestCheckValue(t *testing.T) {
 	}
 }
 
+// A duration has a number, in Java's reading, whatever the case of its letters.
+func TestResetByDuration(t *testing.T) {
+	for value, legal := range map[string]bool{"PT1H": true, "pt1h": true, "PT1.S": true, "P": false, "p": false, "P1DT": false, "p1dt": false, "1h": false} {
+		if err := CheckValue(Group, "share.auto.offset.reset", "by_duration:"+value); (err == nil) != legal {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
+
 func TestKnown(t *testing.T) {
 	for name, want := range map[string]bool{
 		"num.io.threads": true,

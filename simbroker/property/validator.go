@@ -40,12 +40,13 @@ func throttledReplicas(d *Definition, text string) *ValueError {
 		"*, or PARTITION:BROKER with commas between")
 }
 
-// isoDuration is what Java's Duration.parse reads, without signs.
-var isoDuration = regexp.MustCompile(`(?i)^P(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d{0,9})?S)?)?$`)
+// isoDuration is what Java's Duration.parse reads, in capitals and without signs.
+var isoDuration = regexp.MustCompile(`^P(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d{0,9})?S)?)?$`)
 
 // offsetReset is ShareGroupAutoOffsetResetStrategy's validator.
 func offsetReset(d *Definition, text string) *ValueError {
 	duration, by := strings.CutPrefix(text, "by_duration:")
+	duration = strings.ToUpper(duration)
 	if text == "earliest" || text == "latest" || by && isoDuration.MatchString(duration) && !strings.HasSuffix(duration, "P") && !strings.HasSuffix(duration, "T") {
 		return nil
 	}

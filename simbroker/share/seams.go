@@ -27,8 +27,9 @@ type Reset struct {
 	Since time.Duration
 }
 
-// duration is ISO 8601's, as far as Kafka's settings have it: P1DT2H3M4.5S.
-var duration = regexp.MustCompile(`^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$`)
+// duration is ISO 8601's, as far as Kafka's settings have it: P1DT2H3M4.5S, in
+// small letters too.
+var duration = regexp.MustCompile(`(?i)^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d*)?)S)?)?$`)
 
 // ParseReset reads share.auto.offset.reset: latest, earliest or
 // by_duration:<duration>.

@@ -414,7 +414,7 @@ func TestReset(t *testing.T) {
 	w.produce(1)
 	w.advance(time.Hour)
 	for setting, want := range map[string]kafka.Offset{
-		"earliest": 0, "latest": 2, "by_duration:PT1H30M": 1, "by_duration:P1DT0.5S": 0, "by_duration:PT1S": 2,
+		"earliest": 0, "latest": 2, "by_duration:PT1H30M": 1, "by_duration:P1DT0.5S": 0, "by_duration:PT1S": 2, "by_duration:pt1h30m": 1,
 	} {
 		reset, err := ParseReset(setting)
 		if err != nil {
