@@ -48,9 +48,6 @@ func NewAgent(r Registration, static property.Values, clk clock.Clock, link Link
 	}
 }
 
-// ID is the broker's.
-func (a *Agent) ID() kafka.BrokerID { return a.id }
-
 // Image is what the broker knows now. It changes with every update: look
 // things up anew in each event.
 func (a *Agent) Image() *Image { return a.image }

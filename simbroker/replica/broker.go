@@ -45,9 +45,6 @@ func (b *Broker) boot() {
 	b.schedule()
 }
 
-// ID is the broker's node id.
-func (b *Broker) ID() kafka.BrokerID { return b.id }
-
 // Configure changes the broker's properties. Periodic tasks keep to the new
 // intervals at once.
 func (b *Broker) Configure(cfg Config) {
