@@ -2,19 +2,25 @@ package scenario
 
 import (
 	"encoding/json"
-	"maps"
 	"regexp"
 	"slices"
-	"strings"
 )
 
 var userWord = regexp.MustCompile(`\bU\d+\b`)
 
 // users lists the users that the text names.
-func (s *Scenario) users() []string {
+func (s *Scenario) users() []string { return s.named(userWord) }
+
+var keeperWord = regexp.MustCompile(`\b[XG]\d+\b`)
+
+// keepers lists the transactional ids and groups that the text names.
+func (s *Scenario) keepers() []string { return s.named(keeperWord) }
+
+// named lists the symbols of a kind that commands name, each once.
+func (s *Scenario) named(kind *regexp.Regexp) []string {
 	var symbols []string
 	for _, step := range s.Steps {
-		symbols = append(symbols, userWord.FindAllString(step.Command, -1)...)
+		symbols = append(symbols, kind.FindAllString(step.Command, -1)...)
 	}
 	slices.Sort(symbols)
 	return slices.Compact(symbols)
@@ -46,26 +52,9 @@ func (s *Scenario) Faults() []FaultStep {
 	return faults
 }
 
-// HasFaults says whether a step does something to a broker's process.
-func (s *Scenario) HasFaults() bool {
-	for _, step := range s.Steps {
-		switch verb, _, _ := strings.Cut(step.Command, " "); verb {
-		case "pause", "resume", "kill", "stop", "start":
-			return true
-		}
-	}
-	return false
-}
-
-var keeperWord = regexp.MustCompile(`\b[XG]\d+\b`)
-
-// keepers lists the transactional ids and groups that the text names.
-func (s *Scenario) keepers() []string {
-	found := map[string]bool{}
-	for _, step := range s.Steps {
-		for _, symbol := range keeperWord.FindAllString(step.Command, -1) {
-			found[symbol] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(found))
+// DisturbsBrokers says whether a step does something to a broker's process.
+func (s *Scenario) DisturbsBrokers() bool {
+	return slices.ContainsFunc(s.Steps, func(step Step) bool {
+		return slices.Contains([]string{"pause", "resume", "kill", "stop", "start"}, step.verb)
+	})
 }

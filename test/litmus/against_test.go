@@ -42,7 +42,7 @@ func TestAgainstCluster(t *testing.T) {
 			if ownCluster(s) {
 				t.Skip("not run: it needs a cluster of its own")
 			}
-			if *control == "" && s.HasFaults() {
+			if *control == "" && s.DisturbsBrokers() {
 				t.Skip("not run: it needs a control surface")
 			}
 			report(t)(s.Run(context.Background(), network, scenario.Options{Namespace: namespace, Given: Properties()}))
