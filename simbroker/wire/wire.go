@@ -7,11 +7,11 @@
 // ApiVersions (rules J1 to J4), one request of a connection at a time and
 // answers in order, the errors of a broker, its silences (Produce with null
 // records, rule A5) and its closed connections (unknown APIs, unsupported
-// versions, requests that cannot be decoded).
+// versions, requests that cannot be decoded, too many connections, idle ones).
 //
 // It leaves out quotas (throttle times are always 0), delegation tokens, and the
 // replicas' own requests: the brokers of a cluster talk to each other without a
-// socket. Idle connections are never closed.
+// socket.
 //
 //	socket ─► reader: login, frame, decode ─► Loop.Post ─► Handle ─► rooms
 //	socket ◄─ writer: encode, frame ◄────────────────────── reply ◄────┘
