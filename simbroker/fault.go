@@ -59,7 +59,8 @@ type FailRequests struct {
 
 // LoseRequests loses clients' requests: there is no answer, and the connection
 // stays open and silent, also when the fault is removed, as one of which the other
-// end is gone without a word (a half-open connection).
+// end is gone without a word (a half-open connection), until it has been idle for
+// connections.max.idle.ms.
 type LoseRequests struct {
 	Broker kafka.BrokerID // 0 matches every broker
 	APIs   []kmsg.Key     // empty matches every API
