@@ -43,8 +43,15 @@ const (
 // stays true: what lies there now was appended later still. What was said of
 // those below it stays true only as far as nothing was cut off: below the high
 // watermark, which no leader that was in sync begins under (rule F5).
+//
+// A high watermark that is read alone tells nothing of what lies at or above it: the
+// log may reach further. Of a log whose end was never told it is all there is, and
+// counts as the end.
 type history struct {
 	points []point
+
+	// told: the log's end was told at least once.
+	told bool
 
 	// durable is the high watermark as last read: what lies below it is not cut
 	// off, but by an unclean election. epoch is that of the leader who was asked
@@ -84,15 +91,21 @@ type Dating struct {
 }
 
 // see takes in that the log ended at an offset, no lower than the last point, at
-// some moment of a window.
-func (h *history) see(end Offset, within *Window) {
+// some moment of a window; or, where least says so, that it reached at least as far.
+func (h *history) see(end Offset, within *Window, least bool) {
 	sent, answered := within.Sent.UnixMilli(), within.Answered.UnixMilli()
 	n := len(h.points)
+	if n == 0 && least {
+		return
+	}
 	if n > 0 {
 		last := &h.points[n-1]
+		if least {
+			sent = last.after
+		}
 		if last.offset == end {
 			last.after = max(last.after, sent)
-			last.exact, last.skewed = false, false // of a record that is gone
+			last.exact, last.skewed = false, false // of a record that may be gone
 			return
 		}
 		answered = max(answered, last.after)

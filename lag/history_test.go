@@ -319,9 +319,17 @@ func TestHistoryOfATruncatedLog(t *testing.T) {
 		{"an election that was unclean may have dated everything anew",
 			[]view{{0, 1, 5, 5}, {10, 1, 10, 10}, {20, 2, 8, 8}, {30, 2, 12, 12}}, 0, 6, "0 to 20"},
 		{"another leader, whose log end is not told: what lies above the high watermark is not counted on",
-			[]view{{0, 1, 5, 5}, {10, 1, 5, 9}, {20, 2, 6, -1}, {30, 2, 9, -1}}, 0, 7, "20 to 30"},
+			[]view{{0, 1, 5, 5}, {10, 1, 5, 9}, {20, 2, 6, -1}, {30, 2, 9, -1}}, 0, 7, "0 to 30"},
 		{"a log end that is not told is none that went back",
 			[]view{{0, 1, 5, 5}, {10, 1, 5, 9}, {20, 1, 6, -1}, {30, 1, 9, -1}}, 0, 7, "0 to 10"},
+		{"the high watermark trails, and is read alone: what lies above it may have been there before",
+			[]view{{0, 1, 5, 5}, {10, 1, 5, -1}, {20, 1, 9, 9}}, 0, 7, "0 to 20"},
+		{"so may what lies above one that has moved on", []view{{0, 1, 5, 5}, {10, 1, 7, -1}, {20, 1, 9, 9}}, 0, 8, "0 to 20"},
+		{"and what lies below that was there by then", []view{{0, 1, 5, 5}, {10, 1, 7, -1}, {20, 1, 9, 9}}, 0, 6, "0 to 10"},
+		{"a log end that is never told: the high watermark counts in its place", []view{{0, 1, 5, -1}, {10, 1, 5, -1}, {20, 1, 9, -1}}, 0, 7, "10 to 20"},
+		{"but no more once it is told", []view{{0, 1, 5, -1}, {10, 1, 5, 9}, {20, 1, 9, 9}}, 0, 7, "unknown"},
+		{"nothing is left of it, and the high watermark is read alone",
+			[]view{{0, 1, 8, 8}, {10, 2, 4, -1}, {20, 2, 9, 9}}, 0, 5, "unknown"},
 		{"the time index tells nothing of what lies above the high watermark",
 			[]view{{0, 1, 2, 2}, {20, 1, 5, 9}}, 4, 7, "0 to 20"},
 		{"and of what lies below it all that it says", []view{{0, 1, 2, 2}, {20, 1, 5, 9}}, 4, 4, "0 to 4"},
@@ -372,7 +380,11 @@ func TestHistoryOfALogWhoseLeadersFail(t *testing.T) {
 					l.appended, l.dated = l.appended[:left], l.dated[:left]
 				}
 			default:
-				h.take(looked(epoch, hwm, l.end(), now))
+				p := looked(epoch, hwm, l.end(), now)
+				if h.told && rnd.IntN(4) == 0 {
+					p.LogEnd = Reading{}
+				}
+				h.take(p)
 				for o := range hwm {
 					if s, ok := h.appended(o); ok && (s.from > l.appended[o].UnixMilli() || s.to < l.appended[o].UnixMilli()) {
 						t.Fatalf("seed %d, step %d, offset %d: appended at %d, told [%d, %d]: %+v", seed, step, o, l.appended[o].UnixMilli(), s.from, s.to, h.points)

@@ -25,10 +25,13 @@ func (h *history) take(p *Partition) (skewed int) {
 		return 0
 	}
 	h.refill(within.Answered)
+	if !least && !h.told {
+		h.points, h.told = nil, true // the high watermarks of before were no ends
+	}
 	back := !least && len(h.points) > 0 && h.points[len(h.points)-1].offset > end
 	h.follow(p, end, back, within.Answered.UnixMilli())
 	if n := len(h.points); n == 0 || h.points[n-1].offset <= end {
-		h.see(end, within)
+		h.see(end, within, least && h.told)
 	}
 	for _, d := range p.Datings {
 		if !h.date(d) {
