@@ -124,10 +124,13 @@ func (h *history) truncate(from, end Offset, now int64) {
 	for n := len(h.points); n > 0 && h.points[n-1].offset > end; n-- {
 		h.points = h.points[:n-1]
 	}
+	if i >= 0 && i < len(h.points) && h.points[i].offset == from {
+		h.points[i].exact, h.points[i].skewed = false, false // of a record that may be gone
+	}
 	for i++; i < len(h.points); i++ {
 		p := &h.points[i]
 		p.before = max(now, p.after)
-		p.exact, p.skewed = false, false // of a record that may be gone
+		p.exact, p.skewed = false, false
 	}
 }
 

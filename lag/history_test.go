@@ -238,6 +238,21 @@ func TestHistory(t *testing.T) {
 			h.learn(l, 0, second(1000), tick)
 			return second(1000)
 		}, 0, "16m33s"},
+		{"an unclean election of a log that begins at 0 replaces a record that was dated", func(h *history, l *logbook) time.Time {
+			l.append(second(995), 1, 0)
+			l.append(second(1000), 9, 0)
+			h.look(10, second(1000))
+			h.learn(l, 0, second(1000), tick)
+			h.look(4, second(1010))
+			return second(1010)
+		}, 0, "13.125s"}, // the middle of the first of four records from second 995 to 1010
+		{"so does another leader where the record lies at the high watermark", func(h *history, l *logbook) time.Time {
+			h.take(looked(1, 5, 5, second(990)))
+			h.take(looked(1, 5, 9, second(1000)))
+			h.date(Dating{Asked: second(994), Offset: Known(Offset(5)), Dated: second(995)})
+			h.take(looked(2, 9, 9, second(1010)))
+			return second(1010)
+		}, 5, "13.125s"},
 		{"F23: dated 90 s ahead of now: 0, never less", func(h *history, l *logbook) time.Time {
 			l.append(second(-10), 5, 0)
 			l.append(second(0), 5, 90*time.Second)
