@@ -27,8 +27,9 @@ type tenure struct {
 // confirm asks all brokers who leads, where a verdict would rest on it that was not
 // given before. A broker that is cut off from the controller goes on leading what it
 // led; others that are cut off agree with it, but more than half of the brokers do
-// not, and the one that has taken over says so. Asked after all else, the answer is
-// of the time at which the transaction was looked into, too.
+// not, and the one that has taken over says so. What is cut off may list fewer brokers
+// than there are: the longest list that any of them tells counts. Asked after all else,
+// the answer is of the time at which the transaction was looked into, too.
 func (u *lookUp) confirm(ctx context.Context) {
 	if u.advisor == nil {
 		return
@@ -51,12 +52,17 @@ func (u *lookUp) confirm(ctx context.Context) {
 		requests[broker] = metadataFor(names...)
 	}
 	told := make(map[int32]map[topicPartition]tenure)
+	all := len(u.brokers)
 	u.askAll(ctx, "Metadata", one(requests),
-		func(id int32, a answered) { told[id] = tenuresOf(a.resp.(*kmsg.MetadataResponse)) },
+		func(id int32, a answered) {
+			resp := a.resp.(*kmsg.MetadataResponse)
+			told[id] = tenuresOf(resp)
+			all = max(all, len(resp.Brokers))
+		},
 		func(int32, lag.MissKind) {})
 	for _, want := range wants {
 		if place, ok := u.layout.place(want.Topic, want.Partition); ok {
-			u.partitions[place].Lookup.Confirmed = u.confirmed(u.officesOf(want, place), told)
+			u.partitions[place].Lookup.Confirmed = u.confirmed(u.officesOf(want, place), told, all)
 		}
 	}
 }
@@ -89,9 +95,9 @@ func (u *lookUp) officesOf(want lag.WantedConfirmation, place int) []office {
 	return offices
 }
 
-// confirmed says whether more than half of the brokers tell the same leaders, and
+// confirmed says whether more than half of all brokers tell the same leaders, and
 // none a newer one. One that does is asked first in the next sweep.
-func (u *lookUp) confirmed(offices []office, told map[int32]map[topicPartition]tenure) lag.Reason {
+func (u *lookUp) confirmed(offices []office, told map[int32]map[topicPartition]tenure, all int) lag.Reason {
 	agree := 0
 	for _, broker := range u.brokers {
 		tenures, answered := told[broker]
@@ -111,7 +117,7 @@ func (u *lookUp) confirmed(offices []office, told map[int32]map[topicPartition]t
 			agree++
 		}
 	}
-	if 2*agree <= len(u.brokers) {
+	if 2*agree <= all {
 		return lag.ReasonNotYetConfirmed
 	}
 	return lag.ReasonNone

@@ -152,6 +152,48 @@ func TestConfirmation(t *testing.T) {
 	}
 }
 
+// A broker that is cut off may list fewer brokers than there are. More than half is of
+// the most that any answer lists.
+func TestConfirmationCountsBrokersThatTheSweepDoesNotList(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		silent int32
+		want   string
+	}{
+		{"three of four agree", 0, "hanging none x"},
+		{"two of the three that are listed agree, and there are four", 3, "unknown not_yet_confirmed x"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			w := newWatch(t, 4, Options{})
+			orders := w.calm("orders", 3)
+			orders.partitions[0].lso = 5
+			x := w.transaction("x", keeperOfX+1, 7, orders, 0, w.now.UnixMilli())
+			x.state, x.topics = "CompleteAbort", nil
+			w.before = func(broker int32, req kmsg.Request) (kmsg.Response, error) {
+				r, ok := req.(*kmsg.MetadataRequest)
+				switch {
+				case !ok:
+					return nil, nil
+				case r.Topics != nil && broker == c.silent:
+					return nil, errRefused
+				case r.Topics != nil:
+					return nil, nil
+				}
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				resp := w.answer(broker, req).(*kmsg.MetadataResponse)
+				resp.SetVersion(req.GetVersion())
+				resp.Brokers = resp.Brokers[:3]
+				return resp, nil
+			}
+			w.sweep()
+			if got := blocker(w.sweep(), "orders", 0); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 // keeperOfX is the partition of four of __transaction_state that keeps the id x; the
 // broker after it leads it.
 const keeperOfX = int32('x' % 4)
