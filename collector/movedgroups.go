@@ -71,7 +71,8 @@ func (w *sweep) readMovedGroups(ctx context.Context, moved []string, unlisted ma
 // findCoordinators returns the open groups by the broker that coordinates
 // them, each broker's by name, as far as it can be asked and is not the one that
 // has just refused to tell. Groups that this principal may not see any more are
-// forgotten, and so are vanished ones if the broker cannot say where they are.
+// forgotten, and so are vanished ones if the broker cannot say where they are. Those
+// that it was not asked for are left out of the open ones.
 func (w *sweep) findCoordinators(ctx context.Context, open map[string]lag.Group) map[int32][]lag.Group {
 	names := slices.Sorted(maps.Keys(open))
 	l := &line{sweep: w, id: w.asked}
@@ -88,7 +89,11 @@ func (w *sweep) findCoordinators(ctx context.Context, open map[string]lag.Group)
 	resp := a.resp.(*kmsg.FindCoordinatorResponse)
 	found := foundCoordinators(resp, names[0])
 	if resp.Version < manyKeysVersion {
-		found = append(found, w.findSingly(ctx, l, names[1:])...)
+		others, unasked := w.findSingly(ctx, l, names[1:])
+		found = append(found, others...)
+		for _, name := range unasked {
+			delete(open, name) // counted, but not forgotten
+		}
 		if l.failure != "" {
 			w.markDown(l)
 		}

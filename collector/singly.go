@@ -83,7 +83,7 @@ func (w *sweep) fetchSingly(ctx context.Context, r *stepOne, names []string) {
 	})
 	switch {
 	case miss == lag.MissDeadline && r.line.failure == "":
-		r.misses.add(miss, r.line.subject(), unread, "OffsetFetch: this broker answers for one group a request, too slowly for all of them; groups.include can leave out others", Groups)
+		r.misses.add(miss, r.line.subject(), unread, tooSlowSingly("OffsetFetch"), Groups)
 	case miss != "":
 		r.lack(miss, "OffsetFetch")
 	case unread > 0:
@@ -94,6 +94,11 @@ func (w *sweep) fetchSingly(ctx context.Context, r *stepOne, names []string) {
 // tooManySingly says why not all groups of a broker were asked for.
 func tooManySingly(request string) string {
 	return fmt.Sprintf("%s: this broker answers for one group a request, and is asked for %d a sweep at most; groups.include can leave out others", request, maxSingly)
+}
+
+// tooSlowSingly says why a broker was not asked for the rest of its groups.
+func tooSlowSingly(request string) string {
+	return request + ": this broker answers for one group a request, too slowly for all of them; groups.include can leave out others"
 }
 
 // findRequestFor returns the request for the coordinators of groups.
@@ -116,16 +121,27 @@ func foundCoordinators(resp *kmsg.FindCoordinatorResponse, first string) []kmsg.
 }
 
 // findSingly asks for the coordinators of groups one by one, and returns those that
-// were told.
-func (w *sweep) findSingly(ctx context.Context, l *line, groups []string) []kmsg.FindCoordinatorResponseCoordinator {
-	groups = groups[:min(len(groups), maxSingly-1)]
-	requests := make([]kmsg.Request, len(groups))
-	for i := range groups {
-		requests[i] = findRequestFor(groups[i : i+1])
+// were told, and the groups that were not asked for: too many, or too slow a broker.
+func (w *sweep) findSingly(ctx context.Context, l *line, groups []string) (found []kmsg.FindCoordinatorResponseCoordinator, unasked []string) {
+	asked := groups[:min(len(groups), maxSingly-1)] // one was asked for before
+	requests := make([]kmsg.Request, len(asked))
+	for i := range asked {
+		requests[i] = findRequestFor(asked[i : i+1])
 	}
-	var found []kmsg.FindCoordinatorResponseCoordinator
-	l.sendEach(ctx, requests, func(i int, a answered) {
-		found = append(found, foundCoordinators(a.resp.(*kmsg.FindCoordinatorResponse), groups[i])...)
+	answers := 0
+	miss := l.sendEach(ctx, requests, func(i int, a answered) {
+		answers++
+		found = append(found, foundCoordinators(a.resp.(*kmsg.FindCoordinatorResponse), asked[i])...)
 	})
-	return found
+	why := tooManySingly("FindCoordinator")
+	switch {
+	case miss == lag.MissDeadline && l.failure == "":
+		why = tooSlowSingly("FindCoordinator")
+	case miss != "":
+		return found, nil
+	}
+	if unasked = groups[answers:]; len(unasked) > 0 {
+		w.misses.add(lag.MissDeadline, l.subject(), len(unasked), why, Groups)
+	}
+	return found, unasked
 }

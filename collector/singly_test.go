@@ -3,11 +3,14 @@ package collector
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/lso-exporter/lso-exporter/lag"
 )
 
 // before30 are versions of Kafka 2.8 and Redpanda, in which a request is about one
@@ -100,6 +103,40 @@ func TestGroupsOfBrokersBefore30Move(t *testing.T) {
 		if g := &sample.Groups[i]; !g.CommitsRead || g.Coordinator != 2 {
 			t.Errorf("%s: %s", g.Name, showGroup(g))
 		}
+	}
+}
+
+// Where more groups move at once than are asked for one by one, the others are missed
+// for that reason, and are found once the first ones are.
+func TestMoreGroupsBefore30MoveThanAreAskedFor(t *testing.T) {
+	f := newFake(2)
+	f.highest = map[kmsg.Key]int16{kmsg.FindCoordinator: 3}
+	f.topic("orders", 1)
+	for i := range maxSingly + 100 {
+		f.group(fmt.Sprintf("g%04d", i), 1).commit("orders", 0, 3)
+	}
+	s := NewSweeper(f, Options{Serial: true, Disabled: noLookUps})
+	s.Sweep(t.Context())
+	for _, g := range f.groups {
+		g.hidden, g.coordinator = true, 2
+	}
+	f.take()
+	sample := s.Sweep(t.Context())
+	if got := count(f.take())["FindCoordinator"]; got != maxSingly {
+		t.Errorf("%d requests, want %d", got, maxSingly)
+	}
+	want := []lag.Miss{{Kind: lag.MissDeadline, Subject: "broker 2", Count: 100, Detail: tooManySingly("FindCoordinator")}}
+	if !slices.Equal(sample.Missed, want) {
+		t.Errorf("missed %v, want %v", sample.Missed, want)
+	}
+	if len(sample.Groups) != maxSingly {
+		t.Errorf("%d groups, want %d", len(sample.Groups), maxSingly)
+	}
+	for _, g := range f.groups[:maxSingly] {
+		g.hidden = false
+	}
+	if sample = s.Sweep(t.Context()); len(sample.Groups) != maxSingly+100 || len(sample.Missed) > 0 {
+		t.Errorf("then: %d groups, missed %s", len(sample.Groups), missed(sample))
 	}
 }
 
