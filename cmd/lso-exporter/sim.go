@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -67,7 +68,7 @@ func (p *program) sim(s clusterSettings, controlAddress string) error {
 	}
 	if surface != nil {
 		fmt.Fprintf(p.stdout, "control surface on http://%s\n", surface.Addr())
-		server := &http.Server{Handler: control.Handler(cluster)}
+		server := &http.Server{Handler: control.Handler(cluster), BaseContext: func(net.Listener) context.Context { return p.stop }}
 		go func() {
 			if err := server.Serve(surface); !errors.Is(err, http.ErrServerClosed) {
 				logger.Error().Err(err).Msg("control surface")

@@ -244,13 +244,23 @@ func (h handler) advance(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	by, err := time.ParseDuration(document.By)
-	if err != nil || by < 0 {
-		http.Error(w, fmt.Sprintf(`by %q is no duration; expected one such as 10m, not negative`, document.By), http.StatusBadRequest)
+	if err != nil || by < 0 || by > longestAdvance {
+		http.Error(w, fmt.Sprintf(`by %q is no time to advance by; expected a duration such as 10m, up to %v, not negative`,
+			document.By, longestAdvance), http.StatusBadRequest)
 		return
 	}
-	h.cluster.Advance(by)
+	for left := by; left > 0 && r.Context().Err() == nil; left -= advanceStep {
+		h.cluster.Advance(min(left, advanceStep))
+	}
 	show(w, http.StatusOK, Clock{h.cluster.Now()})
 }
+
+// A clock is moved on by so much at once, in steps: others have their turn
+// between two, and a client that has gone is not worked for.
+const (
+	longestAdvance = 480 * time.Hour
+	advanceStep    = time.Minute
+)
 
 // ErrNotLoopback is returned by Listen for an address that others could reach.
 var ErrNotLoopback = errors.New("not a loopback address")

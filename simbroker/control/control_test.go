@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -145,8 +146,9 @@ func TestClock(t *testing.T) {
 		{"GET", "/clock", "", 200, `{"now":"2026-01-01T00:00:00Z"}` + "\n"},
 		{"POST", "/clock/advance", `{"by": "1h30m"}`, 200, `{"now":"2026-01-01T01:30:00Z"}` + "\n"},
 		{"GET", "/clock", "", 200, `{"now":"2026-01-01T01:30:00Z"}` + "\n"},
-		{"POST", "/clock/advance", `{"by": "-1h"}`, 400, `by "-1h" is no duration; expected one such as 10m, not negative` + "\n"},
-		{"POST", "/clock/advance", `{"by": "soon"}`, 400, `by "soon" is no duration; expected one such as 10m, not negative` + "\n"},
+		{"POST", "/clock/advance", `{"by": "-1h"}`, 400, `by "-1h" is no time to advance by; expected a duration such as 10m, up to 480h0m0s, not negative` + "\n"},
+		{"POST", "/clock/advance", `{"by": "soon"}`, 400, `by "soon" is no time to advance by; expected a duration such as 10m, up to 480h0m0s, not negative` + "\n"},
+		{"POST", "/clock/advance", `{"by": "481h"}`, 400, `by "481h" is no time to advance by; expected a duration such as 10m, up to 480h0m0s, not negative` + "\n"},
 		{"POST", "/clock/advance", `{"to": "noon"}`, 400, `json: unknown field "to"; expected {"by": "10m"}` + "\n"},
 	} {
 		s.play(t, h)
@@ -179,5 +181,27 @@ func TestListenOnLoopbackOnly(t *testing.T) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("status %s", resp.Status)
+	}
+}
+
+// leaving is a process whose client goes as soon as the clock has moved.
+type leaving struct {
+	*process
+	leave func()
+}
+
+func (l leaving) Advance(by time.Duration) {
+	l.process.Advance(by)
+	l.leave()
+}
+
+func TestAdvanceEndsWithItsClient(t *testing.T) {
+	p := newProcess()
+	begun := p.now
+	ctx, leave := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, "POST", "/clock/advance", strings.NewReader(`{"by": "480h"}`))
+	Handler(leaving{p, leave}).ServeHTTP(httptest.NewRecorder(), r)
+	if moved := p.now.Sub(begun); moved != advanceStep {
+		t.Errorf("the clock has moved by %v, want one step", moved)
 	}
 }
