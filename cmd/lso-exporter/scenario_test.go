@@ -121,6 +121,7 @@ ConsumerGroupHeartbeat G1 M1 join T1 => UNSUPPORTED_VERSION(35)
 `
 	writeTexts(t, map[string]string{
 		"none.txt": strings.ReplaceAll(groups, "%", "0"), "one.txt": strings.ReplaceAll(groups, "%", "1"),
+		"plain.txt": "topic T1\n\nN(1) T1-0 => ok @0\nT1-0 LEO/HWM/LSO => 1/1/1\n",
 		"older.txt": "vendor kafka-3.9\ntopic T1\n\nEndTxn/v5 X1 COMMIT (P1,0) => ok\n",
 	})
 	const joined = "got  epoch "
@@ -138,6 +139,9 @@ ConsumerGroupHeartbeat G1 M1 join T1 => UNSUPPORTED_VERSION(35)
 		{"--vendor=kafka-4.2 none.txt", exitOK, ""},
 		{"older.txt", exitFailed, "older.txt:4: EndTxn/v5 X1 COMMIT (P1,0): not offered by this cluster: EndTxn in version 5\n"},
 		{"--vendor=redpanda older.txt", exitFailed, "not offered by this cluster"},
+		{"--tcp --vendor=kafka-2.8 plain.txt", exitOK, ""},
+		{"--tcp --vendor=redpanda plain.txt", exitOK, ""},
+		{"--tcp --vendor=event-hubs plain.txt", exitOK, ""},
 	} {
 		t.Run(tt.arguments, func(t *testing.T) {
 			status, _, stderr := execute(t, append([]string{"scenario", "run"}, strings.Fields(tt.arguments)...)...)

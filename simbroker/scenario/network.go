@@ -57,10 +57,19 @@ func (n *Network) discover(ctx context.Context, address string) error {
 		return err
 	}
 	defer c.Close()
+	versions := kmsg.NewPtrApiVersionsRequest() // in version 0, which every broker reads
+	resp, err := c.roundTrip(ctx, clientID, versions)
+	if err != nil {
+		return err
+	}
 	req := kmsg.NewPtrMetadataRequest()
 	req.Version, req.Topics = preferred[req.Key()], []kmsg.MetadataRequestTopic{}
-	resp, err := c.roundTrip(ctx, clientID, req)
-	if err != nil {
+	for _, k := range resp.(*kmsg.ApiVersionsResponse).ApiKeys {
+		if k.ApiKey == req.Key() {
+			req.Version = min(req.Version, k.MaxVersion)
+		}
+	}
+	if resp, err = c.roundTrip(ctx, clientID, req); err != nil {
 		return err
 	}
 	for _, b := range resp.(*kmsg.MetadataResponse).Brokers {
