@@ -9,12 +9,23 @@ import (
 	"github.com/lso-exporter/lso-exporter/lag"
 )
 
-// office is the leadership of a partition that a verdict rests on, as the sweep went
-// by it, and why there is no verdict if a broker knows of a newer one.
-type office struct {
-	key   topicPartition
-	held  tenure
-	newer lag.Reason
+// stance is what a broker says of a leadership that a sweep went by. The greater
+// outweighs.
+type stance int
+
+const (
+	agrees stance = iota
+	differs
+	knowsNewer
+)
+
+// confirmation is what the brokers answered about who leads.
+type confirmation struct {
+	told    map[int32]map[topicPartition]tenure // by broker
+	brokers int                                 // the most that any broker lists
+
+	// keepers is what each broker says of the partitions of __transaction_state.
+	keepers map[int32][]stance
 }
 
 // tenure is who leads a partition of a topic, which is not always the one of that
@@ -51,18 +62,22 @@ func (u *lookUp) confirm(ctx context.Context) {
 	for _, broker := range u.brokers {
 		requests[broker] = metadataFor(names...)
 	}
-	told := make(map[int32]map[topicPartition]tenure)
-	all := len(u.brokers)
+	c := &confirmation{told: make(map[int32]map[topicPartition]tenure), brokers: len(u.brokers), keepers: make(map[int32][]stance)}
 	u.askAll(ctx, "Metadata", one(requests),
 		func(id int32, a answered) {
 			resp := a.resp.(*kmsg.MetadataResponse)
-			told[id] = tenuresOf(resp)
-			all = max(all, len(resp.Brokers))
+			c.told[id] = tenuresOf(resp)
+			c.brokers = max(c.brokers, len(resp.Brokers))
 		},
 		func(int32, lag.MissKind) {})
+	for _, broker := range u.brokers {
+		for number, term := range u.layout.transactionState {
+			c.keepers[broker] = append(c.keepers[broker], c.stance(broker, topicPartition{transactionStateTopic, int32(number)}, tenure{Term: term}))
+		}
+	}
 	for _, want := range wants {
 		if place, ok := u.layout.place(want.Topic, want.Partition); ok {
-			u.partitions[place].Lookup.Confirmed = u.confirmed(u.officesOf(want, place), told, all)
+			u.partitions[place].Lookup.Confirmed = u.confirmed(c, want, place)
 		}
 	}
 }
@@ -80,44 +95,54 @@ func tenuresOf(resp *kmsg.MetadataResponse) map[topicPartition]tenure {
 	return tenures
 }
 
-// officesOf are the leaderships that a verdict on a partition would rest on. Where
-// __transaction_state is not listed, who coordinates is not among them.
-func (u *lookUp) officesOf(want lag.WantedConfirmation, place int) []office {
-	terms, p := u.layout.transactionState, &u.partitions[place]
-	offices := []office{{
-		topicPartition{want.Topic, want.Partition}, tenure{lag.Term{Leader: p.Leader, Epoch: p.LeaderEpoch}, u.layout.topicAt(place).id}, lag.ReasonLeaderChanged,
-	}}
-	for number, term := range terms {
-		if want.TransactionalID == "" || lag.Keeper(want.TransactionalID, len(terms)) == int32(number) {
-			offices = append(offices, office{topicPartition{transactionStateTopic, int32(number)}, tenure{Term: term}, lag.ReasonCoordinatorUnavailable})
-		}
+// stance is what a broker says of who leads a partition; one that says nothing differs.
+func (c *confirmation) stance(broker int32, key topicPartition, held tenure) stance {
+	switch t, known := c.told[broker][key]; {
+	case !known, !t.isOf(held.topic):
+		return differs
+	case t.isNewer(held.Term):
+		return knowsNewer
+	case t.Epoch >= 0 && t.Term != held.Term:
+		return differs
 	}
-	return offices
+	return agrees
 }
 
-// confirmed says whether more than half of all brokers tell the same leaders, and
-// none a newer one. One that does is asked first in the next sweep.
-func (u *lookUp) confirmed(offices []office, told map[int32]map[topicPartition]tenure, all int) lag.Reason {
+// coordination is what a broker says of who coordinates a transactional id, or any id
+// where it is empty. Where __transaction_state is not listed, nothing rests on that.
+func (c *confirmation) coordination(broker int32, id string) stance {
+	switch keepers := c.keepers[broker]; {
+	case len(keepers) == 0:
+		return agrees
+	case id == "":
+		return slices.Max(keepers)
+	default:
+		return keepers[lag.Keeper(id, len(keepers))]
+	}
+}
+
+// confirmed says whether more than half of all brokers tell the leaders that a verdict
+// on a partition would rest on, and none a newer one. One that does is asked first in
+// the next sweep.
+func (u *lookUp) confirmed(c *confirmation, want lag.WantedConfirmation, place int) lag.Reason {
+	p := &u.partitions[place]
+	held := tenure{lag.Term{Leader: p.Leader, Epoch: p.LeaderEpoch}, u.layout.topicAt(place).id}
 	agree := 0
 	for _, broker := range u.brokers {
-		tenures, answered := told[broker]
-		agrees := answered
-		for _, o := range offices {
-			switch t, known := tenures[o.key]; {
-			case !known, !t.isOf(o.held.topic):
-				agrees = false
-			case t.isNewer(o.held.Term):
-				u.ahead = broker
-				return o.newer
-			case t.Epoch >= 0 && t.Term != o.held.Term:
-				agrees = false
-			}
-		}
-		if agrees {
+		leads := c.stance(broker, topicPartition{want.Topic, want.Partition}, held)
+		coordinates := c.coordination(broker, want.TransactionalID)
+		switch {
+		case leads == knowsNewer:
+			u.ahead = broker
+			return lag.ReasonLeaderChanged
+		case coordinates == knowsNewer:
+			u.ahead = broker
+			return lag.ReasonCoordinatorUnavailable
+		case leads == agrees && coordinates == agrees:
 			agree++
 		}
 	}
-	if 2*agree <= all {
+	if 2*agree <= c.brokers {
 		return lag.ReasonNotYetConfirmed
 	}
 	return lag.ReasonNone
