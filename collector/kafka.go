@@ -53,12 +53,11 @@ type Kafka struct {
 //
 // A broker answers the requests of one connection in their order, so that one
 // that takes long makes all behind it late. Those that may have connections of
-// their own: franz-go sees to that for Fetch, metadata for Metadata about all topics,
-// slow for the others.
+// their own: franz-go sees to that for Fetch, slow for the others.
 type kafkaBroker struct {
-	address                string
-	client, metadata, slow *kgo.Client
-	err                    error // why there are no clients
+	address      string
+	client, slow *kgo.Client
+	err          error // why there are no clients
 }
 
 // newKafkaBroker returns the clients of the broker at an address. They do not
@@ -66,10 +65,8 @@ type kafkaBroker struct {
 func newKafkaBroker(address string, options []kgo.Opt) *kafkaBroker {
 	b := &kafkaBroker{address: address}
 	options = append(slices.Clone(options), kgo.SeedBrokers(address))
-	for _, c := range []**kgo.Client{&b.client, &b.metadata, &b.slow} {
-		if *c, b.err = kgo.NewClient(options...); b.err != nil {
-			break
-		}
+	if b.client, b.err = kgo.NewClient(options...); b.err == nil {
+		b.slow, b.err = kgo.NewClient(options...)
 	}
 	return b
 }
@@ -77,10 +74,6 @@ func newKafkaBroker(address string, options []kgo.Opt) *kafkaBroker {
 // of returns the client for a request.
 func (b *kafkaBroker) of(req kmsg.Request) *kgo.Client {
 	switch r := req.(type) {
-	case *kmsg.MetadataRequest:
-		if r.Topics == nil { // grows with the cluster
-			return b.metadata
-		}
 	case *kmsg.DescribeShareGroupOffsetsRequest: // the coordinator asks other brokers
 		return b.slow
 	case *kmsg.ListOffsetsRequest:
@@ -93,7 +86,7 @@ func (b *kafkaBroker) of(req kmsg.Request) *kgo.Client {
 
 // close closes the broker's connections.
 func (b *kafkaBroker) close() {
-	for _, c := range []*kgo.Client{b.client, b.metadata, b.slow} {
+	for _, c := range []*kgo.Client{b.client, b.slow} {
 		if c != nil {
 			c.Close()
 		}

@@ -353,26 +353,3 @@ func BenchmarkSweepOverTCP(b *testing.B) {
 		}
 	}
 }
-
-// A broker that takes long to answer Metadata and nothing else, as where there are
-// many partitions, is overtaken by the next one and loses no sample: what else it is
-// asked does not wait behind it.
-func TestBrokerThatIsSlowInMetadataOnly(t *testing.T) {
-	c := simulated(t, true)
-	createTopic(t, c, "orders", 3)
-	s := collector.NewSweeper(dial(t, c), collector.Options{Period: 40 * time.Second, BrokerTimeout: time.Second})
-	s.Sweep(t.Context())
-	c.Install(simbroker.DelayRequests{Broker: 2, APIs: []kmsg.Key{kmsg.Metadata}, Delay: time.Minute})
-	for n := range 4 { // its turn comes
-		sample := s.Sweep(t.Context())
-		if len(sample.Missed) > 0 || len(sample.Topics) != 1 {
-			t.Errorf("sweep %d: %d topics, missed %v", n, len(sample.Topics), sample.Missed)
-			continue
-		}
-		for i := range sample.Topics[0].Partitions {
-			if p := &sample.Topics[0].Partitions[i]; !p.LogEnd.OK() {
-				t.Errorf("sweep %d: partition %d was not read", n, p.Number)
-			}
-		}
-	}
-}
