@@ -169,16 +169,12 @@ func regexRecord(groupID, regex string, resolved resolvedRegex) group.Record {
 
 // Replay takes one record into the group. What cannot be read changes nothing.
 func (g *Group) Replay(entry group.Record, _ int64) {
-	k, err := record.DecodeModernKey(entry.Key)
-	if err != nil {
+	k, r, ok := record.Read(entry)
+	if !ok {
 		return
 	}
 	if entry.Value == nil {
 		g.replayTombstone(k)
-		return
-	}
-	r, known := record.ReadValue(entry.Value)
-	if !known {
 		return
 	}
 	switch k.Kind {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"github.com/lso-exporter/lso-exporter/simbroker/group"
 	"github.com/lso-exporter/lso-exporter/simbroker/group/assignment"
 	"github.com/lso-exporter/lso-exporter/simbroker/message"
 )
@@ -17,6 +18,18 @@ func NewValue() message.Writer {
 func ReadValue(b []byte) (message.Reader, bool) {
 	r := message.Reader{B: b, Flexible: true}
 	return r, r.Int16() == 0 && r.Err == nil
+}
+
+// Read takes a record of a modern group apart: its key, and a reader of its value,
+// which is empty for a tombstone. It reports false for a key that cannot be read,
+// and for a value in a version that is not known.
+func Read(r group.Record) (ModernKey, message.Reader, bool) {
+	k, err := DecodeModernKey(r.Key)
+	if err != nil || r.Value == nil {
+		return k, message.Reader{}, err == nil
+	}
+	value, known := ReadValue(r.Value)
+	return k, value, known
 }
 
 // Int64Tag is a tagged field, left out if it has its default.

@@ -99,16 +99,12 @@ func readSharedTopics(r *message.Reader, now int64) map[kafka.TopicID]sharedTopi
 
 // Replay takes one record into the group. What cannot be read changes nothing.
 func (g *Group) Replay(entry group.Record, now int64) {
-	k, err := record.DecodeModernKey(entry.Key)
-	if err != nil {
+	k, r, ok := record.Read(entry)
+	if !ok {
 		return
 	}
 	if entry.Value == nil {
 		g.replayTombstone(k)
-		return
-	}
-	r, known := record.ReadValue(entry.Value)
-	if !known {
 		return
 	}
 	switch k.Kind {
